@@ -1,0 +1,93 @@
+/**
+ * The surface of `engine.node`, the thin binding over `native/engine`. Everything that computes runs on threads of the
+ * engine, never on the event loop; promises reject with an `Error` whose message names file, offset and tensor where
+ * there is one. Loaded by the native host (inside the engine's own process) and by `qualify model …`, never by a session.
+ */
+export interface EngineAddon {
+  /** What this build uses on this CPU. */
+  cpu(): { isa: 'avx512' | 'avx2' | 'portable'; features: string[] };
+  createModel(options: CreateModelOptions, onProgress: (doneBytes: number, totalBytes: number) => void): Promise<CreatedModel>;
+  inspectModel(path: string): Promise<ModelDescription>;
+  open(path: string, options: OpenOptions): Promise<NativeEngine>;
+}
+
+export interface CreateModelOptions {
+  preset: string;
+  /** Type of gate and up; down follows (`rocmfp2` pairs with ROCmFP3 down). */
+  experts: string;
+  seed: number;
+  out: string;
+  threads: number;
+  /** Unstructured weights, every tensor F32, odd metadata: for correctness against an oracle. */
+  stress: boolean;
+}
+
+export interface CreatedModel {
+  sizeBytes: number;
+  tensors: number;
+}
+
+export interface ModelDescription {
+  sizeBytes: number;
+  alignment: number;
+  metadata: Record<string, string | number | boolean | (string | number | boolean)[]>;
+  tensors: { name: string; type: string; dimensions: number[]; offsetBytes: number; sizeBytes: number }[];
+}
+
+export interface OpenOptions {
+  threads: number;
+  /** CPUs to pin threads to, one each; null leaves them to the scheduler. */
+  cpus: number[] | null;
+  /** Longest prompt plus generated tokens. */
+  contextTokens: number;
+  /** Prefix cache slots (LRU); 0 turns the cache off. */
+  cacheSlots: number;
+  /** Forces an instruction set for tests; null picks the best. Throws when this CPU lacks it. */
+  isa: 'avx512' | 'avx2' | 'portable' | null;
+}
+
+export interface NativeRequest {
+  tokens: Int32Array;
+  /** 0 evaluates only. */
+  generatedTokens: number;
+  chunk: number;
+  reuseCache: boolean;
+  /** Ids that end the output early; empty ignores end of sequence. */
+  stopTokens: number[];
+}
+
+export interface NativeResult {
+  /** Tokens taken from the prefix cache, and evaluated. Their sum is the prompt length. */
+  cacheN: number;
+  promptN: number;
+  promptMs: number;
+  promptCpuMs: number;
+  predictedMs: number;
+  predictedCpuMs: number;
+  tokens: Int32Array;
+  /** Rows of F32 logits: last prompt position, then one a decode step that followed (generatedTokens rows in all, at least 1). */
+  logits: Float32Array;
+  /** Milliseconds of wall time by stage of the prefill. */
+  stages: Record<string, number>;
+  stopReason: 'limit' | 'stop' | 'cancelled';
+}
+
+export interface NativeEngine {
+  readonly vocabulary: number;
+  readonly contextTokens: number;
+  readonly isa: string;
+  readonly threads: number;
+  /** Effective value of every switch, read once when the engine opened. */
+  readonly switches: Record<string, string>;
+  /** One request at a time runs; others wait in order. `onToken` sees each generated id as it comes. */
+  complete(request: NativeRequest, onToken: ((token: number) => void) | null): { id: number; result: Promise<NativeResult> };
+  /** Ends a waiting or running request within a chunk; its promise resolves with `cancelled`. */
+  cancel(id: number): void;
+  /** Times each kernel really ran since the engine opened. */
+  counters(): Record<string, number>;
+  /** Raw logits of every position, row-major [tokens, vocabulary]; `reference` runs the fp64 oracle instead of the fast path. */
+  logits(tokens: Int32Array, options: { chunk: number; reference: boolean }): Promise<Float32Array | Float64Array>;
+  /** Bytes held besides the mapped file: repacked weights, state, cache. */
+  memory(): Record<string, number>;
+  close(): void;
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { nameSchema } from '../matrix/schema.js';
+import { sha256Schema } from '../plan/schema.js';
+
+/** Nanoseconds of the harness's monotonic clock since the session began, as a decimal string (beyond 2^53 by rule). */
+const nanosecondsSchema = z.string().regex(/^\d{1,20}$/);
+const ms = z.number().min(0);
+const count = z.int().min(0);
+
+/** A file of the evidence folder, by path relative to the run folder. */
+export const evidenceSchema = z.strictObject({ path: z.string(), sha256: sha256Schema });
+
+/** A commit, or a tree that is not one. A dirty tree has `commit: null` and is never called a commit. */
+export const revisionSchema = z.strictObject({
+  requested: z.string(),
+  commit: z.string().regex(/^[0-9a-f]{40}$/).nullable(),
+  tree: z.string(),
+  dirty: z.boolean(),
+});
+
+/** What the engine says it is: the witnesses of `/props`. */
+export const witnessSchema = z.strictObject({
+  nonce: z.string(),
+  buildDigest: z.string(),
+  modelSha256: sha256Schema,
+  threads: count,
+  isa: z.string(),
+  /** Effective value of every switch the engine knows, including those at their default. */
+  switches: z.record(z.string(), z.string()),
+});
+
+/** Milliseconds by stage of the model, summed over layers. */
+export const stagesSchema = z.record(z.string(), ms);
+
+/** One request and what came back. Rates are computed later, from `promptN` and the plan's clock, never stored. */
+export const answerSchema = z.strictObject({
+  cacheN: count.nullable(),
+  promptN: count.nullable(),
+  promptMs: ms.nullable(),
+  promptCpuMs: ms.nullable(),
+  predictedN: count,
+  predictedMs: ms.nullable(),
+  predictedCpuMs: ms.nullable(),
+  /** The client's clock, around the whole exchange. */
+  clientMs: ms,
+  tokens: z.array(count),
+  /** Over the generated ids as unsigned 32-bit little-endian. */
+  tokensSha256: sha256Schema,
+  /** Over the raw F32 logits of the last prompt position followed by those of each decode step; null when not given. */
+  logitsSha256: sha256Schema.nullable(),
+  stages: stagesSchema,
+  request: evidenceSchema,
+  response: evidenceSchema,
+});
+
+const base = { seq: count, atNs: nanosecondsSchema };
+const inLaunch = { ...base, launch: z.string() };
+
+export const entrySchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...base,
+    kind: z.literal('session'),
+    planDigest: sha256Schema,
+    session: z.string(),
+    startedAt: z.iso.datetime(),
+    harness: z.strictObject({ version: z.string(), node: z.string() }),
+    machine: evidenceSchema,
+    machineId: sha256Schema,
+  }),
+  z.strictObject({
+    ...base,
+    kind: z.literal('model'),
+    sha256: sha256Schema,
+    sizeBytes: z.string().regex(/^\d+$/),
+  }),
+  z.strictObject({
+    ...base,
+    kind: z.literal('build'),
+    arms: z.array(nameSchema),
+    revision: revisionSchema,
+    /** Digest of (source tree, recipe, toolchain): names the build. */
+    buildDigest: sha256Schema,
+    recipeDigest: sha256Schema,
+    toolchain: z.record(z.string(), z.string()),
+    binarySha256: sha256Schema,
+    cached: z.boolean(),
+    log: evidenceSchema,
+  }),
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('launch'),
+    arm: nameSchema,
+    round: count,
+    /** 0 for the first launch of the round. */
+    position: count,
+    pid: count,
+    port: count,
+    nonce: z.string(),
+    argv: z.array(z.string()),
+    environment: z.record(z.string(), z.string()),
+  }),
+  z.strictObject({ ...inLaunch, kind: z.literal('ready'), readyMs: ms, witness: witnessSchema, props: evidenceSchema }),
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('sample'),
+    cell: z.string(),
+    purpose: z.enum(['warmup', 'sample', 'parity']),
+    index: count,
+    prompt: z.string(),
+    promptSha256: sha256Schema,
+    answer: answerSchema,
+  }),
+  /** The positive control of coldness: one prompt twice with the cache on. The second must reuse. */
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('control'),
+    prompt: z.string(),
+    promptSha256: sha256Schema,
+    first: answerSchema,
+    second: answerSchema,
+  }),
+  /** Counters of the kernels that really ran, at the end of the launch. */
+  z.strictObject({ ...inLaunch, kind: z.literal('counters'), counters: z.record(z.string(), count) }),
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('stop'),
+    how: z.enum(['asked', 'killed', 'died']),
+    exitCode: z.int().nullable(),
+    signal: z.string().nullable(),
+    log: evidenceSchema,
+  }),
+  /** What else the machine did while a launch ran. */
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('load'),
+    foreignCpuShare: z.number().min(0),
+    majorFaults: count,
+    swapIns: count,
+  }),
+  /** After a look: the cells that go on. Derived by the rule; `verify` derives it again. */
+  z.strictObject({ ...base, kind: z.literal('look'), rounds: count, undecided: z.array(z.string()) }),
+  z.strictObject({
+    ...base,
+    kind: z.literal('failure'),
+    launch: z.string().nullable(),
+    code: z.string(),
+    message: z.string(),
+  }),
+  z.strictObject({ ...base, kind: z.literal('end'), finishedAt: z.iso.datetime(), complete: z.boolean() }),
+]);
+
+export type Entry = z.infer<typeof entrySchema>;
+export type EntryOf<K extends Entry['kind']> = Extract<Entry, { kind: K }>;
+export type Answer = z.infer<typeof answerSchema>;
+export type Witness = z.infer<typeof witnessSchema>;
+export type Revision = z.infer<typeof revisionSchema>;
+export type Evidence = z.infer<typeof evidenceSchema>;

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+
+/** Names that become file names, table headings and JSON keys. */
+export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
+
+export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8', 'flash-43']);
+export const phaseSchema = z.enum(['prefill', 'decode']);
+export const expertsSchema = z.enum(['rocmfp2', 'q4_0', 'q8_0', 'f16', 'f32']);
+
+/** A generated model (the default) or a GGUF file of the user's. */
+export const modelSchema = z.union([
+  z.strictObject({
+    preset: presetSchema,
+    experts: expertsSchema.default('rocmfp2'),
+    seed: z.int().min(0).default(1),
+  }),
+  z.strictObject({ path: z.string().min(1), vocabulary: z.int().min(2) }),
+]);
+
+/** A workload. Its id defaults to `<promptTokens>/<chunk>` for prefill and `<promptTokens>+<generatedTokens>` for decode. */
+export const cellSchema = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/+-]{0,63}$/).optional(),
+  promptTokens: z.int().min(32).max(1_048_576),
+  chunk: z.int().min(1).max(1_048_576),
+  phase: phaseSchema.default('prefill'),
+  /** Tokens to generate. At least 1: the first token ends the prefill. */
+  generatedTokens: z.int().min(1).max(65_536).default(1),
+  /** A cell that is not required is reported but does not decide. */
+  required: z.boolean().default(true),
+});
+
+/**
+ * One side of the comparison. `revision` is a git revision of the engine's repository, `worktree` (the tree as it
+ * stands, named dirty when it is), or `prebuilt:<folder>`. Several arms may share a build.
+ */
+export const armSchema = z.strictObject({
+  revision: z.string().min(1).default('worktree'),
+  /** Environment variables. Only these, and a fixed allow-list, reach the engine. */
+  switches: z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string()).default({}),
+  /** Further arguments of the engine's server. */
+  arguments: z.array(z.string()).default([]),
+});
+
+export const protocolSchema = z.strictObject({
+  warmups: z.int().min(0).max(100).default(2),
+  samples: z.int().min(1).max(1000).default(5),
+  /** Rounds after which undecided cells are looked at; the last is the cap. Even numbers: rounds come in AB/BA pairs. */
+  looks: z.array(z.int().min(1).max(96)).min(1).default([6, 12, 18, 24]),
+  /** The clock that decides. CPU time is for a CPU engine on a shared machine. Both are recorded. */
+  clock: z.enum(['wall', 'cpu']).default('wall'),
+  /** The interval that decides. Both are computed and stored. */
+  interval: z.enum(['t', 'walsh']).default('t'),
+  parity: z.enum(['exact', 'tokens']).default('exact'),
+  /** Outputs shorter than this many tokens prove nothing at level `tokens`. Parity requests generate at least this many. */
+  minimumOutputTokens: z.int().min(1).default(16),
+  /** Seconds a launch may take to become ready, and a request to answer. */
+  readyTimeoutSeconds: z.number().positive().default(300),
+  requestTimeoutSeconds: z.number().positive().default(1800),
+});
+
+/** Margins in percent: how much slower head may be and still pass. */
+export const budgetsSchema = z.strictObject({
+  prefill: z.number().positive().max(50).default(2),
+  decode: z.number().positive().max(50).default(2),
+});
+
+export const engineSchema = z.strictObject({
+  adapter: z.enum(['embedded']).default('embedded'),
+  threads: z.int().min(1).max(1024).optional(),
+  /** CPUs to pin to, as `0-1` or `0,2`. */
+  cpus: z.string().regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/).optional(),
+});
+
+export const matrixSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  name: nameSchema,
+  title: z.string().min(1).max(200),
+  model: modelSchema,
+  engine: engineSchema.prefault({}),
+  cells: z.array(cellSchema).min(1).max(1024),
+  /** In order; the first is what the others are compared against. */
+  arms: z.record(nameSchema, armSchema),
+  protocol: protocolSchema.prefault({}),
+  budgets: budgetsSchema.prefault({}),
+});
+
+export type Matrix = z.infer<typeof matrixSchema>;
+export type MatrixInput = z.input<typeof matrixSchema>;
+export type Cell = z.infer<typeof cellSchema>;
+export type Arm = z.infer<typeof armSchema>;
+export type Protocol = z.infer<typeof protocolSchema>;
+export type Model = z.infer<typeof modelSchema>;
+export type Phase = z.infer<typeof phaseSchema>;

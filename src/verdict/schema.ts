@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { phaseSchema } from '../matrix/schema.js';
+import { sha256Schema } from '../plan/schema.js';
+
+/** From best to worst; a cell's verdict is its worst comparison, the result the worst required cell. */
+export const verdictNames = [
+  'pass',
+  'inconclusive',
+  'fail',
+  'infrastructure',
+  'not-measured',
+  'unsupported',
+  'contaminated',
+  'unmatched',
+  'cold-unproved',
+  'parity-failed',
+] as const;
+export const verdictNameSchema = z.enum(verdictNames);
+
+/** Why, as a stable code and a sentence with a remedy. */
+export const reasonSchema = z.strictObject({ code: z.string().regex(/^[a-z][a-z0-9-]*$/), message: z.string() });
+
+export const armSummarySchema = z.strictObject({
+  n: z.int(),
+  median: z.number(),
+  /** Unscaled median absolute deviation, as the field prints it. */
+  mad: z.number(),
+  min: z.number(),
+  max: z.number(),
+  /** Retained samples in order of execution. */
+  samples: z.array(z.number()),
+  unit: z.literal('tok/s'),
+  /** Median milliseconds by stage. */
+  stages: z.record(z.string(), z.number()),
+  /** The same samples by the other clock. */
+  otherClock: z.strictObject({ clock: z.enum(['wall', 'cpu']), median: z.number(), mad: z.number() }).nullable(),
+});
+
+export const intervalSchema = z.strictObject({ lower: z.number(), upper: z.number() });
+
+/** Ratios and percents are of head over base; `lower` and `upper` bound the ratio at one-sided `level`. */
+export const effectSchema = z.strictObject({
+  deltaPercent: z.number(),
+  ratio: z.number(),
+  lower: z.number().nullable(),
+  upper: z.number().nullable(),
+  /** One-sided confidence, such as 0.9806; null when there are too few rounds for any interval. */
+  level: z.number().nullable(),
+  rounds: z.int(),
+  /** ln(median of arm / median of reference), one a round, in order. */
+  perRound: z.array(z.number()),
+  t: intervalSchema.nullable(),
+  walsh: intervalSchema.nullable(),
+  /** Smallest slowdown in percent that this many rounds at this noise would have cleared or caught. */
+  minimumDetectablePercent: z.number().nullable(),
+  roundsStillNeeded: z.int().nullable(),
+});
+
+export const paritySummarySchema = z.strictObject({
+  level: z.enum(['exact', 'tokens']),
+  status: z.enum(['identical', 'different', 'inconclusive', 'vacuous', 'unproved']),
+  /** Over the per-sample digests of the arm, in order; null when not identical. */
+  sha256: sha256Schema.nullable(),
+  pairs: z.int(),
+});
+
+export const comparisonSchema = z.strictObject({
+  arm: z.string(),
+  against: z.string(),
+  verdict: verdictNameSchema,
+  /** `improved`, `neutral`, `slower-in-budget`, `beyond-budget`, `slower-not-cleared`; null for refusals. */
+  detail: z.string().nullable(),
+  reasons: z.array(reasonSchema),
+  /** Null when a proof is missing: no statistics are shown then. */
+  effect: effectSchema.nullable(),
+  parity: paritySummarySchema,
+});
+
+export const cellVerdictSchema = z.strictObject({
+  id: z.string(),
+  promptTokens: z.int(),
+  chunk: z.int(),
+  phase: phaseSchema,
+  generatedTokens: z.int(),
+  required: z.boolean(),
+  marginPercent: z.number(),
+  verdict: verdictNameSchema,
+  coldness: z.strictObject({ status: z.enum(['proved', 'control-only', 'unproved', 'violated']), reasons: z.array(reasonSchema) }),
+  /** Empty of arms when a proof is missing: no tok/s is printed for what is not proved. */
+  arms: z.record(z.string(), armSummarySchema),
+  comparisons: z.array(comparisonSchema),
+});
+
+export const verdictSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  session: z.string(),
+  matrix: z.strictObject({ name: z.string(), title: z.string(), digest: sha256Schema }),
+  planDigest: sha256Schema,
+  clock: z.enum(['wall', 'cpu']),
+  result: verdictNameSchema,
+  exitCode: z.int(),
+  reasons: z.array(reasonSchema),
+  /** Things worth knowing that do not decide: client and server clocks apart, foreign load, few rounds. */
+  warnings: z.array(reasonSchema),
+  cells: z.array(cellVerdictSchema),
+});
+
+export type Verdict = z.infer<typeof verdictSchema>;
+export type VerdictName = z.infer<typeof verdictNameSchema>;
+export type CellVerdict = z.infer<typeof cellVerdictSchema>;
+export type Comparison = z.infer<typeof comparisonSchema>;
+export type ArmSummary = z.infer<typeof armSummarySchema>;
+export type Effect = z.infer<typeof effectSchema>;
+export type Reason = z.infer<typeof reasonSchema>;
