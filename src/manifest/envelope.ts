@@ -50,14 +50,20 @@ export function readEnvelope(bytes: Uint8Array): SealedPayload {
   if (!parsed.success) throw invalid(ENVELOPE_FILE, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
   const envelope = parsed.data;
   if (envelope.payloadType !== PAYLOAD_TYPE) {
-    throw invalid(ENVELOPE_FILE, `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`);
+    throw invalid(
+      ENVELOPE_FILE,
+      `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`,
+    );
   }
   const payload = decodeBase64(envelope.payload);
   if (!payload) throw invalid(ENVELOPE_FILE, 'has a payload that is not standard padded base64');
   const entry = envelope.signatures[0];
   const signature = entry && decodeBase64(entry.sig);
   if (!entry || signature?.length !== SIGNATURE_BYTES) {
-    throw invalid(ENVELOPE_FILE, `has a signature that is not ${SIGNATURE_BYTES} bytes in standard padded base64`);
+    throw invalid(
+      ENVELOPE_FILE,
+      `has a signature that is not ${SIGNATURE_BYTES} bytes in standard padded base64`,
+    );
   }
   if (!Buffer.from(serialize(envelope)).equals(bytes)) {
     throw invalid(ENVELOPE_FILE, 'is not spelt as qualify writes it (whitespace or order of keys differs)');
@@ -71,7 +77,10 @@ export function openEnvelope(sealed: SealedPayload, key: PublicKey): Buffer {
     throw invalid(ENVELOPE_FILE, `is not signed by ${key.keyId}: the signature does not match the payload`);
   }
   if (sealed.claimedKeyId !== key.keyId) {
-    throw invalid(ENVELOPE_FILE, `names the key ${JSON.stringify(sealed.claimedKeyId)} but is signed by ${key.keyId}`);
+    throw invalid(
+      ENVELOPE_FILE,
+      `names the key ${JSON.stringify(sealed.claimedKeyId)} but is signed by ${key.keyId}`,
+    );
   }
   return sealed.payload;
 }

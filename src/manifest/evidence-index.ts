@@ -16,7 +16,7 @@ export const KEY_FILE = 'key.pub.pem';
 const UNLISTED = new Set([INDEX_FILE, ENVELOPE_FILE, KEY_FILE]);
 
 /** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote. */
-const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9][A-Za-z0-9._+@=,-]*)*$/;
+const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
@@ -60,13 +60,15 @@ export function parseIndex(text: string): EvidenceIndex {
 export async function checkClosedSet(runFolder: string, index: EvidenceIndex): Promise<number> {
   const found = new Set(await listFiles(runFolder));
   for (const path of found) {
-    if (!index.has(path) && !UNLISTED.has(path)) throw invalid(path, `is not listed in ${INDEX_FILE}: it was added later`);
+    if (!index.has(path) && !UNLISTED.has(path))
+      throw invalid(path, `is not listed in ${INDEX_FILE}: it was added later`);
   }
   let bytes = 0;
   for (const [path, expected] of index) {
     if (!found.has(path)) throw invalid(path, `is missing; ${INDEX_FILE} lists it`);
     const { sha256, sizeBytes } = await hashFile(runFolder, path);
-    if (sha256 !== expected) throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
+    if (sha256 !== expected)
+      throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
     bytes += sizeBytes;
   }
   return bytes;
@@ -75,9 +77,11 @@ export async function checkClosedSet(runFolder: string, index: EvidenceIndex): P
 /** Bytes of one listed file, which must still have the digest of the index: what is parsed is what was checked. */
 export async function readListed(runFolder: string, index: EvidenceIndex, path: string): Promise<Buffer> {
   const expected = index.get(path);
-  if (expected === undefined) throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
+  if (expected === undefined)
+    throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
   const bytes = await readRegular(runFolder, path);
-  if (createHash('sha256').update(bytes).digest('hex') !== expected) throw invalid(path, 'changed while it was checked');
+  if (createHash('sha256').update(bytes).digest('hex') !== expected)
+    throw invalid(path, 'changed while it was checked');
   return bytes;
 }
 
@@ -123,7 +127,11 @@ async function openRegular(runFolder: string, path: string): Promise<FileHandle>
     file = await open(join(runFolder, path), flags);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
-    throw invalid(path, code === 'ENOENT' ? 'is missing' : `cannot be read as a plain file (${String(code)})`, cause);
+    throw invalid(
+      path,
+      code === 'ENOENT' ? 'is missing' : `cannot be read as a plain file (${String(code)})`,
+      cause,
+    );
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();

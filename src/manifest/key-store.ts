@@ -3,7 +3,7 @@
  * `NAME.pub.pem` (SPKI) and `NAME.pub` (OpenSSH). A `.pub.pem` or `.pub` alone is somebody else's key that the user
  * trusts. The private key never leaves this folder, and no engine is ever started with its path or bytes.
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export async function generateKey(name: string = DEFAULT_KEY, folder = keyFolder
   await chmod(folder, 0o700);
   const path = join(folder, `${name}.pem`);
   const { privateKey } = generateKeyPairSync('ed25519');
-  const partial = join(folder, `${name}.${process.pid}.partial`);
+  const partial = join(folder, `${name}.${randomUUID()}.partial`);
   await writeFile(partial, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' });
   try {
     // A link fails where a rename would replace: of two processes that start together, one wins and no key is lost.

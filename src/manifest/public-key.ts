@@ -65,7 +65,8 @@ function parseSshLine(text: string, where: string): PublicKey {
   const blob = decodeBase64(text.trim().split(' ')[1] ?? '');
   const prefix = sshBlob(new Uint8Array()).subarray(0, -4);
   const raw = blob?.subarray(prefix.length + 4);
-  if (!blob || !raw || !blob.equals(sshBlob(raw))) throw unusable(where, 'is not a well-formed ssh-ed25519 line');
+  if (!blob || !raw || !blob.equals(sshBlob(raw)))
+    throw unusable(where, 'is not a well-formed ssh-ed25519 line');
   return publicKeyFromRaw(raw, where);
 }
 

@@ -72,7 +72,8 @@ function checkContents(text: string, file: string): void {
     onObjectProperty: (key, offset) => {
       const keys = open.at(-1);
       if (key === '__proto__') throw invalid(file, `has a key "__proto__" at offset ${offset}`);
-      if (LONE_SURROGATE.test(key)) throw invalid(file, `has a key with a lone surrogate at offset ${offset}`);
+      if (LONE_SURROGATE.test(key))
+        throw invalid(file, `has a key with a lone surrogate at offset ${offset}`);
       if (keys?.has(key)) throw invalid(file, `has the key "${key}" twice, again at offset ${offset}`);
       keys?.add(key);
     },
