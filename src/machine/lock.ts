@@ -3,7 +3,7 @@
  * name. The kernel frees it with the process, also after `kill -9`, and whoever finds it taken asks it who holds it.
  */
 import { unlinkSync } from 'node:fs';
-import { createConnection, createServer, type Server } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -29,19 +29,31 @@ export interface MachineLock {
   release(): Promise<void>;
 }
 
-/** Null when somebody else listens there already. */
-function listen(address: string, holder: Holder): Promise<Server | null> {
+/** Listens and tells everyone who connects who holds the lock. Null when somebody else listens there already. */
+function listen(address: string, holder: Holder): Promise<MachineLock | null> {
   return new Promise((resolve, reject) => {
+    const asking = new Set<Socket>();
     const server = createServer((socket) => {
+      asking.add(socket);
       socket.on('error', () => socket.destroy());
+      socket.once('close', () => asking.delete(socket));
+      socket.unref();
       socket.write(`${JSON.stringify(holder)}\n`);
     });
+    const release = (): Promise<void> =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of asking) socket.destroy();
+      });
     server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)));
-    server.listen({ path: address, readableAll: true, writableAll: true }, () => resolve(server));
+    server.listen({ path: address, readableAll: true, writableAll: true }, () => {
+      server.unref();
+      resolve({ release });
+    });
   });
 }
 
-type Asked = { state: 'held'; holder: Holder | null; released: Promise<void> } | { state: 'free' };
+type Asked = { state: 'held'; holder: Holder | null; released: Promise<void>; hangUp: () => void } | { state: 'free' };
 
 /** Asks the lock who holds it. `released` resolves when the holder lets go or dies. */
 function ask(address: string, signal: AbortSignal | undefined): Promise<Asked> {
@@ -51,7 +63,7 @@ function ask(address: string, signal: AbortSignal | undefined): Promise<Asked> {
     let text = '';
     const answer = (holder: Holder | null): void => {
       clearTimeout(timer);
-      resolve({ state: 'held', holder, released });
+      resolve({ state: 'held', holder, released, hangUp: () => socket.destroy() });
     };
     const timer = setTimeout(() => answer(null), ASK_TIMEOUT_MS);
     signal?.addEventListener('abort', () => socket.destroy(), { once: true });
@@ -99,8 +111,8 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
   let told = false;
   for (;;) {
     options.signal?.throwIfAborted();
-    const server = await listen(address, holder);
-    if (server !== null) return held(server);
+    const lock = await listen(address, holder);
+    if (lock !== null) return lock;
     const asked = await ask(address, options.signal);
     if (asked.state === 'free') {
       // A socket file outlives its process where there is no abstract namespace: nobody answers, so it is stale.
@@ -109,6 +121,7 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     }
     const message = `The machine is taken by ${describe(asked.holder)}.`;
     if (!options.wait) {
+      asked.hangUp();
       throw new QualifyError('ERR_QUALIFY_LOCKED', message, {
         exit: 'infrastructure',
         hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
@@ -118,20 +131,4 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     told = true;
     await asked.released;
   }
-}
-
-function held(server: Server): MachineLock {
-  const sockets = new Set<{ destroy(): void }>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.unref();
-  return {
-    release: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
 }
