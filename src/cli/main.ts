@@ -7,10 +7,12 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
 import * as engine from './engine.js';
+import * as keys from './keys.js';
 import * as model from './model.js';
 import { note, printable, styled, tolerateClosedPipes } from './output.js';
+import * as verify from './verify.js';
 
-const COMMANDS = [model, engine];
+const COMMANDS = [model, engine, keys, verify];
 
 /** The program with all its commands; it throws instead of exiting. */
 export function createProgram(): Command {

@@ -74,7 +74,8 @@ export function readEnvelope(bytes: Uint8Array): SealedPayload {
 /** The payload, once `key` is shown to have signed it. Throws a `QualifyError` (exit `invalid`). */
 export function openEnvelope(sealed: SealedPayload, key: PublicKey): Buffer {
   if (!verify(null, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), key.object, sealed.signature)) {
-    throw invalid(ENVELOPE_FILE, `is not signed by ${key.keyId}: the signature does not match the payload`);
+    const claimed = JSON.stringify(sealed.claimedKeyId);
+    throw invalid(ENVELOPE_FILE, `is not signed by ${key.keyId}: the signature does not match (it names ${claimed})`);
   }
   if (sealed.claimedKeyId !== key.keyId) {
     throw invalid(
