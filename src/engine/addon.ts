@@ -6,7 +6,10 @@
 export interface EngineAddon {
   /** What this build uses on this CPU. */
   cpu(): { isa: 'avx512' | 'avx2' | 'portable'; features: string[] };
-  createModel(options: CreateModelOptions, onProgress: (doneBytes: number, totalBytes: number) => void): Promise<CreatedModel>;
+  createModel(
+    options: CreateModelOptions,
+    onProgress: (doneBytes: number, totalBytes: number) => void,
+  ): Promise<CreatedModel>;
   inspectModel(path: string): Promise<ModelDescription>;
   open(path: string, options: OpenOptions): Promise<NativeEngine>;
 }
@@ -80,13 +83,19 @@ export interface NativeEngine {
   /** Effective value of every switch, read once when the engine opened. */
   readonly switches: Record<string, string>;
   /** One request at a time runs; others wait in order. `onToken` sees each generated id as it comes. */
-  complete(request: NativeRequest, onToken: ((token: number) => void) | null): { id: number; result: Promise<NativeResult> };
+  complete(
+    request: NativeRequest,
+    onToken: ((token: number) => void) | null,
+  ): { id: number; result: Promise<NativeResult> };
   /** Ends a waiting or running request within a chunk; its promise resolves with `cancelled`. */
   cancel(id: number): void;
   /** Times each kernel really ran since the engine opened. */
   counters(): Record<string, number>;
   /** Raw logits of every position, row-major [tokens, vocabulary]; `reference` runs the fp64 oracle instead of the fast path. */
-  logits(tokens: Int32Array, options: { chunk: number; reference: boolean }): Promise<Float32Array | Float64Array>;
+  logits(
+    tokens: Int32Array,
+    options: { chunk: number; reference: boolean },
+  ): Promise<Float32Array | Float64Array>;
   /** Bytes held besides the mapped file: repacked weights, state, cache. */
   memory(): Record<string, number>;
   close(): void;

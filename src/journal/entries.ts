@@ -13,7 +13,10 @@ export const evidenceSchema = z.strictObject({ path: z.string(), sha256: sha256S
 /** A commit, or a tree that is not one. A dirty tree has `commit: null` and is never called a commit. */
 export const revisionSchema = z.strictObject({
   requested: z.string(),
-  commit: z.string().regex(/^[0-9a-f]{40}$/).nullable(),
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}$/)
+    .nullable(),
   tree: z.string(),
   dirty: z.boolean(),
 });
@@ -99,7 +102,13 @@ export const entrySchema = z.discriminatedUnion('kind', [
     argv: z.array(z.string()),
     environment: z.record(z.string(), z.string()),
   }),
-  z.strictObject({ ...inLaunch, kind: z.literal('ready'), readyMs: ms, witness: witnessSchema, props: evidenceSchema }),
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('ready'),
+    readyMs: ms,
+    witness: witnessSchema,
+    props: evidenceSchema,
+  }),
   z.strictObject({
     ...inLaunch,
     kind: z.literal('sample'),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
 /** Names that become file names, table headings and JSON keys. */
-export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
+export const nameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
 
 export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8', 'flash-43']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
@@ -19,7 +21,10 @@ export const modelSchema = z.union([
 
 /** A workload. Its id defaults to `<promptTokens>/<chunk>` for prefill and `<promptTokens>+<generatedTokens>` for decode. */
 export const cellSchema = z.strictObject({
-  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/+-]{0,63}$/).optional(),
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/+-]{0,63}$/)
+    .optional(),
   promptTokens: z.int().min(32).max(1_048_576),
   chunk: z.int().min(1).max(1_048_576),
   phase: phaseSchema.default('prefill'),
@@ -68,7 +73,10 @@ export const engineSchema = z.strictObject({
   adapter: z.enum(['embedded']).default('embedded'),
   threads: z.int().min(1).max(1024).optional(),
   /** CPUs to pin to, as `0-1` or `0,2`. */
-  cpus: z.string().regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/).optional(),
+  cpus: z
+    .string()
+    .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/)
+    .optional(),
 });
 
 export const matrixSchema = z.strictObject({

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { armSchema, budgetsSchema, cellSchema, engineSchema, modelSchema, nameSchema, protocolSchema } from '../matrix/schema.js';
+import {
+  armSchema,
+  budgetsSchema,
+  cellSchema,
+  engineSchema,
+  modelSchema,
+  nameSchema,
+  protocolSchema,
+} from '../matrix/schema.js';
 
 /** SHA-256 as 64 lower-case hex digits. */
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
@@ -24,7 +32,10 @@ export const promptSchema = z.strictObject({
 export const plannedCellSchema = cellSchema.extend({ id: z.string(), marginPercent: z.number() });
 
 /** One adjacent set of launches, one of each arm, in this order. */
-export const plannedRoundSchema = z.strictObject({ round: z.int().min(0), order: z.array(nameSchema).min(1) });
+export const plannedRoundSchema = z.strictObject({
+  round: z.int().min(0),
+  order: z.array(nameSchema).min(1),
+});
 
 /** Everything that decides, fixed before the first launch. Its digest (RFC 8785) is the first line of the journal. */
 export const planSchema = z.strictObject({

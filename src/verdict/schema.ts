@@ -18,7 +18,10 @@ export const verdictNames = [
 export const verdictNameSchema = z.enum(verdictNames);
 
 /** Why, as a stable code and a sentence with a remedy. */
-export const reasonSchema = z.strictObject({ code: z.string().regex(/^[a-z][a-z0-9-]*$/), message: z.string() });
+export const reasonSchema = z.strictObject({
+  code: z.string().regex(/^[a-z][a-z0-9-]*$/),
+  message: z.string(),
+});
 
 export const armSummarySchema = z.strictObject({
   n: z.int(),
@@ -33,7 +36,9 @@ export const armSummarySchema = z.strictObject({
   /** Median milliseconds by stage. */
   stages: z.record(z.string(), z.number()),
   /** The same samples by the other clock. */
-  otherClock: z.strictObject({ clock: z.enum(['wall', 'cpu']), median: z.number(), mad: z.number() }).nullable(),
+  otherClock: z
+    .strictObject({ clock: z.enum(['wall', 'cpu']), median: z.number(), mad: z.number() })
+    .nullable(),
 });
 
 export const intervalSchema = z.strictObject({ lower: z.number(), upper: z.number() });
@@ -85,7 +90,10 @@ export const cellVerdictSchema = z.strictObject({
   required: z.boolean(),
   marginPercent: z.number(),
   verdict: verdictNameSchema,
-  coldness: z.strictObject({ status: z.enum(['proved', 'control-only', 'unproved', 'violated']), reasons: z.array(reasonSchema) }),
+  coldness: z.strictObject({
+    status: z.enum(['proved', 'control-only', 'unproved', 'violated']),
+    reasons: z.array(reasonSchema),
+  }),
   /** Empty of arms when a proof is missing: no tok/s is printed for what is not proved. */
   arms: z.record(z.string(), armSummarySchema),
   comparisons: z.array(comparisonSchema),

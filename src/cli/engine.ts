@@ -1,0 +1,179 @@
+/** `qualify engine serve|logits`: the embedded engine by itself. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import type { NativeEngine } from '../engine/addon.js';
+import { parseCpuList } from '../engine/cpu-list.js';
+import {
+  DEFAULT_CACHE_SLOTS,
+  DEFAULT_CHUNK,
+  DEFAULT_CONTEXT_TOKENS,
+  isaSchema,
+} from '../engine/host-options.js';
+import { QualifyError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
+import { nativeHostScript } from '../harness.js';
+import { requireEmbeddedAddon, requireEmbeddedBuild } from './embedded.js';
+import { wholeNumber } from './options.js';
+import { note } from './output.js';
+
+interface ServeFlags {
+  model: string;
+  host: string;
+  port: number;
+  nonce?: string;
+  threads: number;
+  cpus?: string;
+  context: number;
+  cacheSlots: number;
+  isa?: string;
+}
+
+async function serve(flags: ServeFlags): Promise<void> {
+  const build = await requireEmbeddedBuild();
+  const args = [nativeHostScript, '--addon', build.binary, '--model', resolve(flags.model)];
+  args.push('--host', flags.host, '--port', String(flags.port), '--nonce', flags.nonce ?? randomUUID());
+  args.push('--build-digest', build.buildDigest, '--threads', String(flags.threads));
+  args.push('--context', String(flags.context), '--cache-slots', String(flags.cacheSlots));
+  if (flags.cpus !== undefined) args.push('--cpus', flags.cpus);
+  if (flags.isa !== undefined) args.push('--isa', flags.isa);
+  // The pipe on stdin stays open as long as we live: the engine ends when it closes.
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'inherit', 'inherit'] });
+  // Handlers for good: a terminal sends Ctrl-C to both of us, and we wait for the engine to end in order.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => child.kill('SIGTERM'));
+  note(`serving ${flags.model} with build ${build.buildDigest.slice(0, 12)}; Ctrl-C ends it`);
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  process.exitCode = exitCode ?? EXIT.infrastructure;
+}
+
+const idsSchema = z.array(z.int().min(0)).min(1);
+
+async function readIds(path: string): Promise<Int32Array> {
+  try {
+    return Int32Array.from(idsSchema.parse(JSON.parse(await readFile(path, 'utf8'))));
+  } catch (error) {
+    const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    throw new QualifyError('ERR_QUALIFY_TOKENS_FILE', `cannot read token ids: ${message}`, {
+      exit: 'usage',
+      hint: 'the file holds one JSON array of ids, as [1, 2, 3]',
+      where: path,
+      cause: error,
+    });
+  }
+}
+
+interface LogitsFlags {
+  model: string;
+  tokens: string;
+  out: string;
+  all: boolean;
+  reference: boolean;
+  chunk: number;
+  threads: number;
+  isa?: string;
+}
+
+/** Raw F32, little-endian: every machine that the engine runs on is. */
+async function writeLogits(engine: NativeEngine, ids: Int32Array, flags: LogitsFlags): Promise<void> {
+  const { vocabulary } = engine;
+  const beyond = ids.findIndex((id) => id >= vocabulary);
+  if (beyond >= 0) {
+    throw new QualifyError(
+      'ERR_QUALIFY_TOKENS_FILE',
+      `id ${ids[beyond]} is beyond the vocabulary of ${vocabulary}`,
+      {
+        exit: 'usage',
+        where: `${flags.tokens}[${beyond}]`,
+      },
+    );
+  }
+  const rows = await engine.logits(ids, { chunk: flags.chunk, reference: flags.reference });
+  const wanted = flags.all ? rows : rows.subarray(rows.length - vocabulary);
+  const words = Float32Array.from(wanted);
+  await writeFile(flags.out, new Uint8Array(words.buffer));
+  note(
+    `${flags.out}: ${words.length / vocabulary} x ${vocabulary} F32, isa ${engine.isa}${flags.reference ? ', fp64 reference' : ''}`,
+  );
+}
+
+async function logits(flags: LogitsFlags): Promise<void> {
+  const ids = await readIds(flags.tokens);
+  const addon = await requireEmbeddedAddon();
+  const isa = isaSchema.nullable().parse(flags.isa ?? null);
+  const options = { threads: flags.threads, cpus: null, contextTokens: ids.length + 1, cacheSlots: 0, isa };
+  try {
+    const engine = await addon.open(resolve(flags.model), options);
+    try {
+      await writeLogits(engine, ids, flags);
+    } finally {
+      engine.close();
+    }
+  } catch (error) {
+    if (error instanceof QualifyError) throw error;
+    throw new QualifyError('ERR_QUALIFY_ENGINE', (error as Error).message, {
+      exit: 'infrastructure',
+      where: flags.model,
+      cause: error,
+    });
+  }
+}
+
+export function register(program: Command): void {
+  const engine = program
+    .command('engine')
+    .description('the embedded engine by itself: serve a model, write its logits');
+  const number = (flags: string, text: string, minimum: number, maximum: number, value: number) =>
+    new Option(flags, text).argParser(wholeNumber(minimum, maximum)).default(value);
+  const threads = () => number('--threads <n>', 'threads that compute', 1, 1024, availableParallelism());
+  const isa = () => new Option('--isa <name>', 'instruction set, for tests').choices(isaSchema.options);
+  const cpus = new Option('--cpus <list>', 'CPUs to pin the threads to, one each, as 0-1 or 0,2').argParser(
+    (text) => {
+      parseCpuList(text);
+      return text;
+    },
+  );
+  engine
+    .command('serve')
+    .description('serve a model on loopback in the dialects of llama-server and OpenAI completions')
+    .requiredOption('--model <file>', 'the GGUF file')
+    .addOption(number('--port <n>', 'port; 0 takes a free one', 0, 65_535, 8080))
+    .addOption(
+      new Option('--host <address>', 'loopback address')
+        .choices(['127.0.0.1', '::1', 'localhost'])
+        .default('127.0.0.1'),
+    )
+    .addOption(threads())
+    .addOption(cpus)
+    .addOption(
+      number(
+        '--context <n>',
+        'longest prompt and output together, in tokens',
+        1,
+        1_048_576,
+        DEFAULT_CONTEXT_TOKENS,
+      ),
+    )
+    .addOption(
+      number('--cache-slots <n>', 'slots of the prefix cache; 0 turns it off', 0, 1024, DEFAULT_CACHE_SLOTS),
+    )
+    .addOption(isa())
+    .option('--nonce <text>', 'text that /props echoes')
+    .action(serve);
+  engine
+    .command('logits')
+    .description('write the logits of a prompt as raw little-endian F32, for checks from outside')
+    .requiredOption('--model <file>', 'the GGUF file')
+    .requiredOption('--tokens <file>', 'JSON array of token ids')
+    .requiredOption('--out <file>', 'the file to write')
+    .option('--all', 'every position, row by row, instead of the last', false)
+    .option('--reference', 'from the fp64 reference instead of the fast path', false)
+    .addOption(number('--chunk <n>', 'tokens evaluated at once', 1, 1_048_576, DEFAULT_CHUNK))
+    .addOption(threads())
+    .addOption(isa())
+    .action(logits);
+}

@@ -1,0 +1,146 @@
+/** `qualify model create|inspect|audit`. */
+import { rename, rm, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { sha256File } from '../engine/file-digest.js';
+import { auditModel } from '../engine/model-audit.js';
+import { QualifyError } from '../errors.js';
+import { expertsSchema, presetSchema } from '../matrix/schema.js';
+import { describeAudit, describeModel } from '../report/model.js';
+import { requireEmbeddedAddon } from './embedded.js';
+import { interruptSignal } from './interrupt.js';
+import { wholeNumber } from './options.js';
+import { answer, answerJson, formatBytes, startProgress } from './output.js';
+
+interface CreateFlags {
+  preset: string;
+  experts: string;
+  seed: number;
+  out: string;
+  threads: number;
+  stress: boolean;
+  force: boolean;
+  json: boolean;
+}
+
+async function create(flags: CreateFlags): Promise<void> {
+  const out = resolve(flags.out);
+  if (!flags.force && (await stat(out).catch(() => undefined)) !== undefined) {
+    throw new QualifyError('ERR_QUALIFY_EXISTS', `${flags.out} exists already`, {
+      exit: 'usage',
+      hint: 'name another file, or overwrite it with --force',
+      where: out,
+    });
+  }
+  const addon = await requireEmbeddedAddon();
+  // The file gets its name when it is whole, so that a killed command leaves no model that looks like one.
+  const partial = `${out}.partial-${process.pid}`;
+  const progress = startProgress();
+  const signal = interruptSignal();
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  try {
+    const { preset, experts, seed, threads, stress } = flags;
+    const making = addon.createModel(
+      { preset, experts, seed, threads, stress, out: partial },
+      (done, total) => {
+        progress.update(
+          `writing the model: ${formatBytes(done)} of ${formatBytes(total)}`,
+          total > 0 ? done / total : null,
+        );
+      },
+    );
+    const made = await Promise.race([making, interrupted]);
+    progress.end();
+    const sha256 = await sha256File(partial);
+    await rename(partial, out);
+    if (flags.json) answerJson({ schemaVersion: 1, path: out, sha256, ...made });
+    else answer(`${out}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${sha256}`);
+  } catch (error) {
+    progress.end();
+    await rm(partial, { force: true });
+    if (error instanceof QualifyError) throw error;
+    throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
+  }
+}
+
+/** The engine's own message names offset and tensor where there is one. */
+function modelError(code: string, error: unknown, path: string): QualifyError {
+  return new QualifyError(code, (error as Error).message, {
+    exit: 'infrastructure',
+    where: path,
+    cause: error,
+  });
+}
+
+async function inspect(path: string, flags: { json: boolean }): Promise<void> {
+  const addon = await requireEmbeddedAddon();
+  const description = await addon.inspectModel(resolve(path)).catch((error: unknown) => {
+    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
+  });
+  const sha256 = await sha256File(path);
+  if (flags.json) answerJson({ schemaVersion: 1, path: resolve(path), sha256, ...description });
+  else answer(describeModel(path, sha256, description));
+}
+
+async function audit(path: string, flags: { json: boolean; threads: number }): Promise<void> {
+  const addon = await requireEmbeddedAddon();
+  const progress = startProgress();
+  const report = await auditModel(addon, resolve(path), flags.threads, (done, total) =>
+    progress.update(`auditing prompt ${done} of ${total}`, done / total),
+  ).catch((error: unknown) => {
+    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
+  });
+  progress.end();
+  if (flags.json) answerJson({ schemaVersion: 1, path: resolve(path), ...report });
+  else answer(describeAudit(path, report));
+}
+
+export function register(program: Command): void {
+  const model = program.command('model').description('generated models: make, look at, audit');
+  const threads = () =>
+    new Option('--threads <n>', 'threads to use')
+      .argParser(wholeNumber(1, 1024))
+      .default(availableParallelism());
+  model
+    .command('create')
+    .description('write a GGUF file of the deepseek4 architecture whose weights follow from a seed')
+    .addOption(
+      new Option('--preset <name>', 'size of the model').choices(presetSchema.options).default('mini'),
+    )
+    .addOption(
+      new Option('--experts <type>', 'type of the experts: gate and up, with the down type that goes with it')
+        .choices(expertsSchema.options)
+        .default('rocmfp2'),
+    )
+    .addOption(
+      new Option('--seed <n>', 'seed of the weights')
+        .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
+        .default(1),
+    )
+    .requiredOption('--out <file>', 'the file to write')
+    .addOption(threads())
+    .option(
+      '--stress',
+      'unstructured weights, every tensor F32, odd metadata: for correctness against the oracle',
+      false,
+    )
+    .option('--force', 'overwrite the file', false)
+    .option('--json', 'answer with one JSON object', false)
+    .action(create);
+  model
+    .command('inspect <file>')
+    .description('print dimensions, tensors, types, sizes and the SHA-256 of a model')
+    .option('--json', 'answer with one JSON object', false)
+    .action(inspect);
+  model
+    .command('audit <file>')
+    .description(
+      'report how decisive the logits are: the margin of the best over the second id, over built-in prompts',
+    )
+    .addOption(threads())
+    .option('--json', 'answer with one JSON object', false)
+    .action(audit);
+}

@@ -1,0 +1,110 @@
+/**
+ * What a command says: its answer on stdout, everything else on stderr. Colour where a person looks and has not asked
+ * for none; a progress line that rewrites itself on a terminal and is a few plain lines in a log.
+ */
+import { styleText } from 'node:util';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** A reader that has gone (`qualify … | head`) is no failure of ours. */
+export function tolerateClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
+/** Whether colour suits a stream: `NO_COLOR` forbids, `FORCE_COLOR` demands, else a terminal that is not dumb. */
+export function wantsColour(isTty: boolean, environment: NodeJS.ProcessEnv = process.env): boolean {
+  if (environment.NO_COLOR) return false;
+  if (environment.FORCE_COLOR !== undefined) return environment.FORCE_COLOR !== '0';
+  return isTty && environment.TERM !== 'dumb';
+}
+
+/** `text` in a style where the stream is to be coloured, plain elsewhere. */
+export function styled(format: Format, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  return wantsColour(stream.isTTY === true) ? styleText(format, text) : text;
+}
+
+/** Writes the answer, ended by one line feed. */
+export function answer(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** Writes one JSON document as the answer. */
+export function answerJson(value: unknown): void {
+  answer(JSON.stringify(value, null, 2));
+}
+
+/** Says something beside the answer. */
+export function note(text: string): void {
+  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** A piece of work that goes on. */
+export interface Progress {
+  /** `share` from 0 to 1 where it is known. */
+  update(text: string, share?: number | null): void;
+  /** Takes the line away, or says a last word. */
+  end(text?: string): void;
+}
+
+const REDRAW_MS = 100;
+const PLAIN_STEP = 0.25;
+
+function onTerminal(stream: NodeJS.WriteStream): Progress {
+  let drawnAt = 0;
+  const clear = () => stream.write('\r\u001b[2K');
+  return {
+    update(text) {
+      const now = performance.now();
+      if (now - drawnAt < REDRAW_MS) return;
+      drawnAt = now;
+      clear();
+      stream.write(printable(text).slice(0, Math.max(20, (stream.columns ?? 80) - 1)));
+    },
+    end(text) {
+      if (drawnAt > 0) clear();
+      if (text !== undefined) stream.write(`${text}\n`);
+    },
+  };
+}
+
+function inLog(stream: NodeJS.WriteStream): Progress {
+  let next = 0;
+  return {
+    update(text, share) {
+      if (share === undefined || share === null || share < next) return;
+      next = (Math.floor(share / PLAIN_STEP) + 1) * PLAIN_STEP;
+      stream.write(`${printable(text)}\n`);
+    },
+    end(text) {
+      if (text !== undefined) stream.write(`${text}\n`);
+    },
+  };
+}
+
+/** Progress on stderr: one line that rewrites itself on a terminal, a line every quarter of the work elsewhere. */
+export function startProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+  return stream.isTTY === true ? onTerminal(stream) : inLog(stream);
+}
+
+/** `text` with control characters made visible, so that no engine's output can drive the terminal. */
+export function printable(text: string): string {
+  return text.replace(/(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** `1.5 MB`: bytes as people read them, in powers of 1000. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return unit === 0 ? `${bytes} B` : `${value.toFixed(1)} ${units[unit]}`;
+}

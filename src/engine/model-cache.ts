@@ -1,0 +1,112 @@
+/**
+ * Generated models, each made once: the bytes in `<cache>/models/<sha256>.gguf`, and one small file for each request
+ * that names them, keyed by (preset, experts, seed, sources of the generator). Equal bytes are stored once.
+ */
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
+import { sha256Schema } from '../plan/schema.js';
+import { withCacheLock } from '../revision/cache-lock.js';
+import { sourceTreeDigest } from '../revision/source-tree.js';
+import { sha256File } from './file-digest.js';
+
+const indexSchema = z.strictObject({ sha256: sha256Schema, sizeBytes: z.int().min(1) });
+
+export interface CachedModel extends z.infer<typeof indexSchema> {
+  /** Absolute path of the GGUF file. */
+  path: string;
+  /** False when it was made just now. */
+  cached: boolean;
+}
+
+export interface ModelRequest {
+  preset: string;
+  experts: string;
+  seed: number;
+  /** Lines that tell how far it is. */
+  onProgress?: (line: string) => void;
+  signal?: AbortSignal;
+}
+
+async function readIndex(indexPath: string, folder: string): Promise<CachedModel | undefined> {
+  try {
+    const index = indexSchema.parse(JSON.parse(await readFile(indexPath, 'utf8')));
+    const path = join(folder, `${index.sha256}.gguf`);
+    if ((await stat(path)).size !== index.sizeBytes || (await sha256File(path)) !== index.sha256)
+      return undefined;
+    return { ...index, path, cached: true };
+  } catch {
+    // Absent or damaged: made again rather than trusted.
+    return undefined;
+  }
+}
+
+/** Runs the generator in a process of its own: native code never runs in the harness's. */
+async function generate(request: ModelRequest, out: string): Promise<void> {
+  const args = [cliScript, 'model', 'create', '--out', out, '--force'];
+  args.push('--preset', request.preset, '--experts', request.experts, '--seed', String(request.seed));
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const stop = () => child.kill('SIGTERM');
+  request.signal?.addEventListener('abort', stop, { once: true });
+  process.once('exit', stop);
+  let said = '';
+  child.stderr.setEncoding('utf8');
+  child.stderr.on('data', (text: string) => {
+    said = (said + text).slice(-10_000);
+    for (const line of text.split('\n')) if (line.trim() !== '') request.onProgress?.(line);
+  });
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  process.removeListener('exit', stop);
+  request.signal?.removeEventListener('abort', stop);
+  request.signal?.throwIfAborted();
+  if (exitCode !== 0) {
+    throw new QualifyError(
+      'ERR_QUALIFY_MODEL_FAILED',
+      `the model could not be made (exit ${exitCode}):\n${said.trim()}`,
+      {
+        exit: 'infrastructure',
+      },
+    );
+  }
+}
+
+/**
+ * The generated model of a preset, made now or taken from the cache; its SHA-256 is computed anew at every call.
+ * @throws ERR_QUALIFY_MODEL_FAILED; what `embeddedBuild` throws comes as its message; the reason of `signal`.
+ */
+export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
+  const generator = await sourceTreeDigest(harnessFolder);
+  const name = JSON.stringify([request.preset, request.experts, request.seed, generator]);
+  const key = createHash('sha256').update(name).digest('hex');
+  const folder = join(cacheFolder(), 'models');
+  const indexPath = join(folder, `${key}.json`);
+  const found = await readIndex(indexPath, folder);
+  if (found !== undefined) return found;
+  await mkdir(folder, { recursive: true });
+  const make = async (): Promise<CachedModel> => {
+    const again = await readIndex(indexPath, folder);
+    if (again !== undefined) return again;
+    const scratch = join(folder, `.making-${key.slice(0, 16)}.gguf`);
+    try {
+      await generate(request, scratch);
+      const index = { sha256: await sha256File(scratch), sizeBytes: (await stat(scratch)).size };
+      const path = join(folder, `${index.sha256}.gguf`);
+      await rename(scratch, path);
+      await writeFile(`${indexPath}.new`, `${JSON.stringify(index)}\n`);
+      await rename(`${indexPath}.new`, indexPath);
+      return { ...index, path, cached: false };
+    } finally {
+      await rm(scratch, { force: true });
+    }
+  };
+  return withCacheLock(`${indexPath}.lock`, make, {
+    signal: request.signal,
+    onWait: (pid) => request.onProgress?.(`process ${pid} makes the same model`),
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * The entry of the engine's process: loads a build's addon, opens a model and serves it on loopback. Says one line of
+ * JSON on stdout when it is ready, `{"event":"listening","port":…,"pid":…}`; `/health` answers 503 until then. Ends on
+ * SIGTERM, on SIGINT, and when the process that started it is gone.
+ */
+import type { AddressInfo } from 'node:net';
+import { QualifyError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
+import { loadAddon } from './addon-loader.js';
+import { sha256File } from './file-digest.js';
+import { type HostOptions, parseHostOptions } from './host-options.js';
+import { watchParent } from './parent-watch.js';
+import { createApp } from './server/app.js';
+import { ServedEngine } from './server/served-engine.js';
+
+async function serve(options: HostOptions): Promise<void> {
+  const addon = loadAddon(options.addonPath);
+  const served = new ServedEngine(options);
+  const app = createApp(served);
+  let ended = false;
+  const end = async () => {
+    if (ended) return;
+    ended = true;
+    unwatch();
+    served.beginClosing();
+    await app.close();
+    served.close();
+    process.exit(0);
+  };
+  const unwatch = watchParent(() => void end());
+  process.on('SIGTERM', () => void end());
+  process.on('SIGINT', () => void end());
+  await app.listen({ host: options.host, port: options.port });
+  const [description, sha256] = await Promise.all([
+    addon.inspectModel(options.modelPath),
+    sha256File(options.modelPath),
+  ]);
+  const engine = await addon.open(options.modelPath, {
+    threads: options.threads,
+    cpus: options.cpus,
+    contextTokens: options.contextTokens,
+    cacheSlots: options.cacheSlots,
+    isa: options.isa,
+  });
+  served.opened({ engine, description, sha256 });
+  const { port } = app.server.address() as AddressInfo;
+  process.stdout.write(`${JSON.stringify({ event: 'listening', port, pid: process.pid })}\n`);
+}
+
+try {
+  await serve(parseHostOptions(process.argv.slice(2)));
+} catch (error) {
+  const known = error instanceof QualifyError ? error : undefined;
+  process.stderr.write(`engine: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (known?.hint !== undefined) process.stderr.write(`  next: ${known.hint}\n`);
+  process.exit(known?.exitCode ?? EXIT.infrastructure);
+}

@@ -1,0 +1,60 @@
+/** Errors that a client of the server sees, in llama-server's shape. */
+import type { FastifyError, FastifyInstance } from 'fastify';
+import { z } from 'zod';
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'exceed_context_size_error'
+  | 'not_found_error'
+  | 'unavailable_error'
+  | 'server_error';
+
+export class ServerError extends Error {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly details: Record<string, number>;
+
+  constructor(status: number, type: ErrorType, message: string, details: Record<string, number> = {}) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.details = details;
+  }
+}
+
+/** `{"error": {"code", "message", "type", …}}`. */
+export function errorBody(error: ServerError): { error: Record<string, string | number> } {
+  return { error: { code: error.status, message: error.message, type: error.type, ...error.details } };
+}
+
+/** Checks a body against a schema. @throws ServerError 400 whose message begins with the field's name. */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const message = parsed.error.issues
+    .map((issue) => `${issue.path.length === 0 ? 'body' : z.core.toDotPath(issue.path)}: ${issue.message}`)
+    .join('; ');
+  throw new ServerError(400, 'invalid_request_error', message);
+}
+
+function toServerError(error: FastifyError | Error): ServerError {
+  if (error instanceof ServerError) return error;
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  if (status !== undefined && status >= 400 && status < 500) {
+    return new ServerError(status, 'invalid_request_error', error.message);
+  }
+  return new ServerError(500, 'server_error', error.message);
+}
+
+/** Makes every failure of a route an answer in the dialect. */
+export function registerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    const known = toServerError(error);
+    if (known.status === 500) process.stderr.write(`${error.stack ?? error.message}\n`);
+    return reply.status(known.status).send(errorBody(known));
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const error = new ServerError(404, 'not_found_error', `no ${request.method} ${request.url} here`);
+    return reply.status(404).send(errorBody(error));
+  });
+}

@@ -1,0 +1,32 @@
+/** Where the harness itself lives, what it is, and where it keeps what can be made again. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+/** Root of the installed package: the folder of its `package.json`, `native/`, `kernels/` and `dist/`. */
+export const harnessFolder = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Version of the harness, from its `package.json`. */
+export const harnessVersion = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(join(harnessFolder, 'package.json'), 'utf8'))).version;
+
+/** The executable script of the command line. */
+export const cliScript = join(harnessFolder, 'bin', 'qualify.js');
+
+/** The entry of the embedded engine's process. */
+export const nativeHostScript = fileURLToPath(new URL('./engine/native-host.js', import.meta.url));
+
+/** `$XDG_CACHE_HOME/qualify`, else `~/.cache/qualify`. Everything below can be made again. */
+export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  const xdg = environment.XDG_CACHE_HOME;
+  return join(xdg?.startsWith('/') ? xdg : join(homedir(), '.cache'), 'qualify');
+}
+
+/** Folder of an installed dependency, however the package manager has hoisted it. */
+export function dependencyFolder(name: string): string {
+  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+}

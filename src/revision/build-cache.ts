@@ -1,0 +1,176 @@
+/**
+ * Builds of engines, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
+ * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { sha256File } from '../engine/file-digest.js';
+import { QualifyError } from '../errors.js';
+import { cacheFolder, harnessFolder } from '../harness.js';
+import { sha256Schema } from '../plan/schema.js';
+import { type BuildProgress, openLog, runStep } from './build-process.js';
+import { withCacheLock } from './cache-lock.js';
+import { BINARY_NAME, binaryPath, recipeDigest, recipeEnvironment, recipeSteps } from './recipe.js';
+import { sourceTreeDigest } from './source-tree.js';
+import { findToolchain, type Toolchain } from './toolchain.js';
+
+const buildFileSchema = z.strictObject({
+  buildDigest: sha256Schema,
+  treeDigest: sha256Schema,
+  recipeDigest: sha256Schema,
+  toolchain: z.record(z.string(), z.string()),
+  binarySha256: sha256Schema,
+});
+
+/** A build, ready to be launched. */
+export interface EngineBuild extends z.infer<typeof buildFileSchema> {
+  /** Absolute folder that holds `engine.node`. */
+  folder: string;
+  /** Absolute path of `engine.node`. */
+  binary: string;
+  /** False when it was made just now. */
+  cached: boolean;
+  logPath: string;
+}
+
+export interface BuildOptions {
+  /** Folder with `native/` and `kernels/`. */
+  sourceFolder: string;
+  /** Digest of the sources when it is known already (see `sourceTreeDigest`). */
+  treeDigest?: string;
+  onProgress?: (progress: BuildProgress) => void;
+  /** Ends a build; nothing of it stays, no process and no file. */
+  signal?: AbortSignal;
+}
+
+async function readCached(folder: string): Promise<EngineBuild | undefined> {
+  const text = await readFile(join(folder, 'build.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const binary = binaryPath(folder);
+  try {
+    const file = buildFileSchema.parse(JSON.parse(text));
+    if ((await sha256File(binary)) !== file.binarySha256) return undefined;
+    return { ...file, folder, binary, cached: true, logPath: join(folder, 'build.log') };
+  } catch {
+    // Damaged by hand or by a full disk: made again rather than trusted.
+    return undefined;
+  }
+}
+
+/** Only the holder of a build's lock makes it, so scratch folders of that build were left by a killed process. */
+async function removeScratch(builds: string, prefix: string): Promise<void> {
+  for (const name of await readdir(builds)) {
+    if (name.startsWith(prefix)) await rm(join(builds, name), { recursive: true, force: true });
+  }
+}
+
+async function failed(
+  step: string,
+  exitCode: number | null,
+  tail: string[],
+  log: string,
+  builds: string,
+): Promise<never> {
+  await mkdir(join(builds, 'failed'), { recursive: true });
+  const kept = join(builds, 'failed', `${Date.now()}-${process.pid}.log`);
+  await copyFile(log, kept);
+  throw new QualifyError(
+    'ERR_QUALIFY_BUILD_FAILED',
+    `the engine's build failed in step ${step} (exit ${exitCode ?? 'by signal'}):\n${tail.join('\n')}`,
+    {
+      exit: 'infrastructure',
+      hint: 'read the log; the command that failed is on a line that begins with $',
+      where: kept,
+    },
+  );
+}
+
+async function make(
+  options: BuildOptions,
+  digests: { treeDigest: string; buildDigest: string },
+  toolchain: Toolchain,
+  folder: string,
+): Promise<EngineBuild> {
+  const builds = join(folder, '..');
+  const prefix = `.making-${digests.buildDigest.slice(0, 16)}-`;
+  await removeScratch(builds, prefix);
+  const scratch = await mkdtemp(join(builds, prefix));
+  try {
+    const result = join(scratch, 'result');
+    const build = join(scratch, 'build');
+    await mkdir(result);
+    await mkdir(build);
+    const log = openLog(join(result, 'build.log'));
+    const place = { source: resolve(options.sourceFolder), build, jobs: availableParallelism() };
+    for (const step of recipeSteps(place, toolchain)) {
+      const outcome = await runStep(step, { environment: recipeEnvironment(), log, ...options });
+      if (outcome.exitCode !== 0) {
+        log.end();
+        await once(log, 'close');
+        await failed(step.name, outcome.exitCode, outcome.tail, join(result, 'build.log'), builds);
+      }
+    }
+    log.end();
+    await once(log, 'close');
+    await copyFile(binaryPath(build), binaryPath(result));
+    const file = {
+      ...digests,
+      recipeDigest,
+      toolchain: toolchain.versions,
+      binarySha256: await sha256File(binaryPath(result)),
+    };
+    await writeFile(join(result, 'build.json'), `${JSON.stringify(file, null, 2)}\n`);
+    await rm(folder, { recursive: true, force: true });
+    await rename(result, folder);
+    return {
+      ...file,
+      folder,
+      binary: join(folder, BINARY_NAME),
+      cached: false,
+      logPath: join(folder, 'build.log'),
+    };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The build of the sources in a folder, made now or taken from the cache.
+ * @throws ERR_QUALIFY_BUILD_FAILED with the last lines and the log's place, ERR_QUALIFY_TOOL_MISSING with the remedy,
+ * ERR_QUALIFY_NO_ENGINE_SOURCES; the reason of `signal` when aborted.
+ */
+export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
+  const toolchain = await findToolchain();
+  const treeDigest = options.treeDigest ?? (await sourceTreeDigest(options.sourceFolder));
+  const versions = Object.entries(toolchain.versions).sort(([a], [b]) => (a < b ? -1 : 1));
+  const buildDigest = createHash('sha256')
+    .update(JSON.stringify([treeDigest, recipeDigest, versions]))
+    .digest('hex');
+  const builds = join(cacheFolder(), 'builds');
+  const folder = join(builds, buildDigest);
+  const found = await readCached(folder);
+  if (found !== undefined) return found;
+  return withCacheLock(
+    `${folder}.lock`,
+    async () => (await readCached(folder)) ?? make(options, { treeDigest, buildDigest }, toolchain, folder),
+    {
+      signal: options.signal,
+      onWait: (pid) =>
+        options.onProgress?.({
+          phase: 'waiting',
+          done: null,
+          total: null,
+          text: `process ${pid} makes the same build`,
+        }),
+    },
+  );
+}
+
+/** The build of the harness's own `native/` and `kernels/`: what `qualify model` and `qualify engine` run. */
+export function embeddedBuild(options: Omit<BuildOptions, 'sourceFolder'> = {}): Promise<EngineBuild> {
+  return buildEngine({ ...options, sourceFolder: harnessFolder });
+}

@@ -1,0 +1,100 @@
+/** Runs the steps of a recipe, each in its own process group, with its output in a log and its progress reported. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import type { RecipeStep } from './recipe.js';
+
+/** A sign of life of a build. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
+export interface BuildProgress {
+  phase: 'waiting' | 'configure' | 'compile';
+  done: number | null;
+  total: number | null;
+  text: string;
+}
+
+/** Lines of output that a failure shows. */
+export const TAIL_LINES = 20;
+
+/** How a step ended; `tail` holds its last lines. */
+export interface StepOutcome {
+  exitCode: number | null;
+  tail: string[];
+}
+
+/** Reads `[12/80] Building …` of Ninja and `[ 15%] Building …` of make. */
+export function parseProgress(line: string): { done: number; total: number } | undefined {
+  const steps = /^\[(\d+)\/(\d+)\]/.exec(line);
+  if (steps) return { done: Number(steps[1]), total: Number(steps[2]) };
+  const percent = /^\[\s*(\d+)%\]/.exec(line);
+  return percent ? { done: Number(percent[1]), total: 100 } : undefined;
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/**
+ * Runs one step. An abort kills the whole group (compilers too) and rejects with the signal's reason, after the group's
+ * leader is gone.
+ */
+export async function runStep(
+  step: RecipeStep,
+  options: {
+    environment: Record<string, string>;
+    log: WriteStream;
+    onProgress?: ((progress: BuildProgress) => void) | undefined;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<StepOutcome> {
+  options.signal?.throwIfAborted();
+  options.log.write(`$ ${step.program} ${step.arguments.join(' ')}\n`);
+  const child = spawn(step.program, step.arguments, {
+    env: options.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const kill = () => killGroup(child.pid);
+  // A harness that exits while compiling (an uncaught error, a second Ctrl-C) must not leave compilers behind.
+  process.once('exit', kill);
+  options.signal?.addEventListener('abort', kill, { once: true });
+  const tail: string[] = [];
+  const readLines = (stream: NodeJS.ReadableStream) => {
+    let rest = '';
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      options.log.write(text);
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        tail.push(line);
+        if (tail.length > TAIL_LINES) tail.shift();
+        const counted = parseProgress(line);
+        options.onProgress?.({
+          phase: step.name,
+          done: counted?.done ?? null,
+          total: counted?.total ?? null,
+          text: line,
+        });
+      }
+    });
+    stream.on('end', () => rest !== '' && tail.push(rest));
+  };
+  readLines(child.stdout);
+  readLines(child.stderr);
+  try {
+    const [exitCode] = (await once(child, 'close')) as [number | null];
+    options.signal?.throwIfAborted();
+    return { exitCode, tail: tail.slice(-TAIL_LINES) };
+  } finally {
+    process.removeListener('exit', kill);
+    options.signal?.removeEventListener('abort', kill);
+  }
+}
+
+/** Opens the log of a build. */
+export const openLog = (path: string): WriteStream => createWriteStream(path);
