@@ -6,14 +6,18 @@ import { Command, CommanderError } from 'commander';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
+import * as compare from './compare.js';
 import { describeError } from './describe-error.js';
+import * as doctor from './doctor.js';
 import * as engine from './engine.js';
 import * as keys from './keys.js';
 import * as model from './model.js';
 import { note, tolerateClosedPipes } from './output.js';
+import * as pr from './pr.js';
+import * as run from './run.js';
 import * as verify from './verify.js';
 
-const COMMANDS = [model, engine, keys, verify];
+const COMMANDS = [run, pr, compare, verify, doctor, model, engine, keys];
 
 /** The program with all its commands; it throws instead of exiting. */
 export function createProgram(): Command {

@@ -1,5 +1,4 @@
 /** A matrix put onto git revisions: its cells, model, protocol and budgets with one arm a revision. Pure. */
-import { QualifyError } from '../errors.js';
 import type { Arm, Matrix } from './schema.js';
 
 /** Keys whose value is the same in every record. */
@@ -30,16 +29,10 @@ export function withRevisions(
   return { matrix: { ...matrix, arms: Object.fromEntries(arms) }, dropped: isShared ? dropped : [...dropped, 'arguments'] };
 }
 
-/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. Unlike names stay unlike. */
+/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. No two are alike. */
 export function armNames(revisions: readonly string[]): string[] {
   const names: string[] = [];
   for (const revision of revisions) {
-    if (revisions.indexOf(revision) !== names.length) {
-      throw new QualifyError('ERR_QUALIFY_USAGE', `The revision ${revision} is named twice.`, {
-        exit: 'usage',
-        hint: 'Name each revision once. To compare a revision with itself, name its commit and its branch.',
-      });
-    }
     const plain = revision.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 56);
     // Keys that are whole numbers would lose their place in the order of the arms.
     const name = plain === '' || /^\d+$/.test(plain) ? `rev-${plain}` : plain;
