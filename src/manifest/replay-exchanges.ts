@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
+import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
