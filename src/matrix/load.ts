@@ -1,9 +1,9 @@
 /** Finds and reads a matrix by the name of a built-in one or by path. */
 import { readFileSync } from 'node:fs';
-import { canonicalDigest } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { suggest } from '../suggest.js';
 import { builtInNames, builtInPath } from './built-in.js';
+import { matrixDigest } from './digest.js';
 import { parseMatrix } from './parse.js';
 import type { Matrix } from './schema.js';
 
@@ -16,10 +16,6 @@ export interface LoadedMatrix {
   /** The file as it stands. */
   text: string;
 }
-
-/** Digest of a matrix: layout and comments of the file do not count, the order of the arms does (the first is the reference). */
-export const matrixDigest = (matrix: Matrix): string =>
-  canonicalDigest({ ...matrix, arms: Object.entries(matrix.arms) });
 
 const looksLikePath = (name: string): boolean => /[/\\]|\.(ya?ml|json)$/.test(name);
 

@@ -1,7 +1,7 @@
 /** Makes the plan of a session: everything that decides, fixed before the first launch. */
 import { canonicalDigest } from '../digest.js';
 import { cellId } from '../matrix/cell-id.js';
-import { matrixDigest } from '../matrix/load.js';
+import { matrixDigest } from '../matrix/digest.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildOrder } from './order.js';
 import { vocabularyOf } from './preset.js';

@@ -1,0 +1,77 @@
+/** Were two arms comparable: the same machine state, model and prompts, and different in just what the matrix says? */
+import type { Plan } from '../plan/schema.js';
+import { counterFindings } from './counters.js';
+import { distinct, type Finding, finding } from './finding.js';
+import { identityOf } from './identity.js';
+import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
+
+/** Fields of the witness that arms of one comparison share. */
+const shared = ['modelSha256', 'threads', 'isa'] as const;
+
+const words: Record<(typeof shared)[number], string> = {
+  modelSha256: 'model',
+  threads: 'number of threads',
+  isa: 'instruction set',
+};
+
+function sharedFindings(launches: readonly Launch[]): Finding[] {
+  const witnesses = launches.flatMap((launch) => (launch.ready === undefined ? [] : [launch.ready.witness]));
+  return shared.flatMap((field) => {
+    const values = new Set(witnesses.map((witness) => witness[field]));
+    if (values.size <= 1) return [];
+    return [finding(`${field.toLowerCase()}-differs`, `the launches differ in ${words[field]}: ${[...values].join(', ')}`)];
+  });
+}
+
+function buildFindings(base: Build, head: Build): Finding[] {
+  const names = `${base.revision.requested} and ${head.revision.requested}`;
+  if (base.revision.tree === head.revision.tree) {
+    return base.binarySha256 === head.binarySha256
+      ? []
+      : [finding('binary-differs', `${names} are one tree, but two binaries: the builds do not reproduce`)];
+  }
+  if (base.recipeDigest !== head.recipeDigest) {
+    return [finding('recipe-differs', `${names} were built by different recipes`)];
+  }
+  if (JSON.stringify(Object.entries(base.toolchain).sort()) !== JSON.stringify(Object.entries(head.toolchain).sort())) {
+    return [finding('toolchain-differs', `${names} were built by different tools`)];
+  }
+  return base.binarySha256 === head.binarySha256
+    ? [finding('binary-identical', `${names} build to the same binary: there is nothing to compare`)]
+    : [];
+}
+
+/** Effective switches that differ though neither arm asks for them: defaults of one build are no property of the arm's name. */
+function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {
+  const asked = new Set(
+    plan.arms
+      .filter((arm) => arm.name === base.arm || arm.name === head.arm)
+      .flatMap((arm) => Object.keys(arm.switches)),
+  );
+  const [left, right] = [base.ready?.witness.switches, head.ready?.witness.switches];
+  if (left === undefined || right === undefined) return [];
+  return Object.keys(left).flatMap((name) =>
+    asked.has(name) || right[name] === undefined || left[name] === right[name]
+      ? []
+      : [finding('switch-differs', `${name} is ${left[name]} in ${base.arm} and ${right[name]} in ${head.arm}, unasked`)],
+  );
+}
+
+/** Why `arm` may not be compared with `against` over the first `rounds` rounds; empty when it may. */
+export function mismatchesOf(plan: Plan, seen: Observations, arm: string, against: string, rounds: number): Finding[] {
+  const bases = launchesOf(seen, against, rounds);
+  const heads = launchesOf(seen, arm, rounds);
+  const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
+  const pairs = bases.flatMap((left) => {
+    const right = heads.find((launch) => launch.round === left.round);
+    return right === undefined ? [] : [{ left, right }];
+  });
+  const sameBinary = base !== undefined && base.binarySha256 === head?.binarySha256;
+  return distinct([
+    ...[...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch)),
+    ...sharedFindings([...bases, ...heads]),
+    ...(base === undefined || head === undefined ? [] : buildFindings(base, head)),
+    ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
+    ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
+  ]);
+}
