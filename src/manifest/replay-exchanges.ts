@@ -3,6 +3,7 @@
  * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { askedTokens } from '../analysis/completeness.js';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
@@ -49,7 +50,8 @@ function exchangesOf(plan: Plan, entry: Entry, tokensOf: (id: string) => number[
   if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
-  const asked = { tokens: tokensOf(prompt.id), chunk: cell.chunk, generatedTokens: generatedTokens(plan, cell, purpose) };
+  const generatedTokens = purpose === 'control' ? cell.generatedTokens : askedTokens(plan, cell, purpose);
+  const asked = { tokens: tokensOf(prompt.id), chunk: cell.chunk, generatedTokens };
   if (entry.kind === 'sample') return [{ answer: entry.answer, asked: { ...asked, reuseCache: false } }];
   return [entry.first, entry.second].map((answer) => ({ answer, asked: { ...asked, reuseCache: true } }));
 }

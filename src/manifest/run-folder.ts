@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import type { Entry } from '../journal/entries.js';
 import { parseJournal } from '../journal/read.js';
+import { type Fingerprint, fingerprintSchema } from '../machine/fingerprint.js';
 import { type Plan, planSchema } from '../plan/schema.js';
 import { type Verdict, verdictSchema } from '../verdict/schema.js';
 import { invalid } from './invalid.js';
@@ -21,15 +22,16 @@ export interface RunRecord {
   plan: Plan;
   entries: Entry[];
   verdict: Verdict;
+  /** What the journal's first line points at. */
+  machine: Fingerprint;
 }
 
-/** Parses the three files. `read` gives the bytes of a file of the run folder. */
+/** Parses the files. `read` gives the bytes of a file of the run folder. */
 export async function readRecord(read: (path: string) => Promise<Buffer>): Promise<RunRecord> {
-  return {
-    plan: parseJson(PLAN_FILE, await read(PLAN_FILE), planSchema),
-    entries: readEntries(await read(JOURNAL_FILE)),
-    verdict: parseJson(VERDICT_FILE, await read(VERDICT_FILE), verdictSchema),
-  };
+  const plan = parseJson(PLAN_FILE, await read(PLAN_FILE), planSchema);
+  const entries = readEntries(await read(JOURNAL_FILE));
+  const verdict = parseJson(VERDICT_FILE, await read(VERDICT_FILE), verdictSchema);
+  return { plan, entries, verdict, machine: await readMachine(entries, read) };
 }
 
 /** Parses one JSON file by its schema. Throws a `QualifyError` (exit `invalid`) that names file and field. */
@@ -38,6 +40,15 @@ export function parseJson<T>(file: string, bytes: Buffer, schema: z.ZodType<T>):
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw invalid(file, `does not fit its schema: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+async function readMachine(entries: readonly Entry[], read: (path: string) => Promise<Buffer>): Promise<Fingerprint> {
+  const [session] = entries;
+  if (session?.kind !== 'session') throw invalid(JOURNAL_FILE, 'does not begin with a session');
+  const { path } = session.machine;
+  const machine = parseJson(path, await read(path), fingerprintSchema);
+  if (machine.id !== session.machineId) throw invalid(path, 'describes another machine than the journal names');
+  return machine;
 }
 
 function readEntries(bytes: Buffer): Entry[] {

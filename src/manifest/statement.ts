@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
-import type { Entry, EntryOf } from '../journal/entries.js';
-import { revisionSchema } from '../journal/entries.js';
+import { type Entry, type EntryOf, revisionSchema } from '../journal/entries.js';
+import type { Fingerprint } from '../machine/fingerprint.js';
 import {
   armSchema,
   budgetsSchema,
@@ -83,7 +83,14 @@ const predicateSchema = z.strictObject({
   matrix: z.strictObject({ name: z.string(), title: z.string(), digest: digestSchema }),
   plan: z.strictObject({ digest: digestSchema, seed: sha256Schema }),
   machine: z.strictObject({
+    /** The same for every session on the machine. */
     id: sha256Schema,
+    cpu: z.string(),
+    logicalCpus: z.int(),
+    kernel: z.string(),
+    memoryBytes: decimalSchema,
+    gpus: z.array(z.string()),
+    /** The whole description, in the evidence. */
     description: z.strictObject({ path: z.string(), digest: digestSchema }),
   }),
   model: z
@@ -117,6 +124,7 @@ export interface StatementInput {
   planDigest: string;
   entries: readonly Entry[];
   verdict: Verdict;
+  machine: Fingerprint;
   /** Digest of `evidence.sha256`, and what the files it lists add up to. */
   evidence: { sha256: string; files: number; bytes: number };
   signer: string;
@@ -149,10 +157,7 @@ export function buildStatement(input: StatementInput): Statement {
       harness: session.harness,
       matrix: { ...plan.matrix, digest: { sha256: plan.matrix.digest } },
       plan: { digest: { sha256: input.planDigest }, seed: plan.seed },
-      machine: {
-        id: session.machineId,
-        description: { path: session.machine.path, digest: { sha256: session.machine.sha256 } },
-      },
+      machine: describeMachine(session, input.machine),
       model: describeModel(
         plan,
         entries.find((entry) => entry.kind === 'model'),
@@ -192,7 +197,7 @@ function headSubjects(arms: readonly string[], builds: readonly EntryOf<'build'>
     if (commit !== null && !seen.has(commit))
       commits.push({ name: `${arm}@${commit}`, digest: { gitCommit: commit } });
     if (!seen.has(build.binarySha256)) {
-      binaries.push({ name: `${arm}/engine.node`, digest: { sha256: build.binarySha256 } });
+      binaries.push({ name: `${arm}/engine`, digest: { sha256: build.binarySha256 } });
     }
     seen.add(commit).add(build.binarySha256);
   }
@@ -206,6 +211,18 @@ function describeBuild(build: EntryOf<'build'> | undefined): z.infer<typeof buil
   if (!build) return null;
   const { revision, buildDigest, recipeDigest, toolchain, binarySha256 } = build;
   return { revision, buildDigest, recipeDigest, toolchain, binarySha256 };
+}
+
+function describeMachine(session: EntryOf<'session'>, machine: Fingerprint): Statement['predicate']['machine'] {
+  return {
+    id: session.machineId,
+    cpu: machine.cpu.model,
+    logicalCpus: machine.cpu.logical,
+    kernel: machine.system.kernel,
+    memoryBytes: machine.memory.totalBytes,
+    gpus: machine.gpus.map((gpu) => gpu.name ?? `${gpu.vendor}:${gpu.device}`),
+    description: { path: session.machine.path, digest: { sha256: session.machine.sha256 } },
+  };
 }
 
 function describeModel(plan: Plan, model: EntryOf<'model'> | undefined): Statement['predicate']['model'] {

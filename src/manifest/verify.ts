@@ -57,7 +57,8 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
 
   const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
-  const { plan, entries, verdict } = await readRecord(read);
+  const record = await readRecord(read);
+  const { plan, entries } = record;
   const planDigest = replayPlan(plan, entries);
   report('plan', `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`);
   const exchanges = await replayExchanges(plan, entries, index, read);
@@ -66,7 +67,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
 
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
-  const expected = buildStatement({ plan, planDigest, entries, verdict, evidence, signer: signer.key.keyId });
+  const expected = buildStatement({ ...record, planDigest, evidence, signer: signer.key.keyId });
   const difference = firstJsonDifference(statement, expected);
   if (difference !== null) throw invalid(ENVELOPE_FILE, `states what does not follow from the run: ${difference}`);
   if (!serializeStatement(expected).equals(payload)) {
