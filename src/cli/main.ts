@@ -11,13 +11,16 @@ import { describeError } from './describe-error.js';
 import * as doctor from './doctor.js';
 import * as engine from './engine.js';
 import * as keys from './keys.js';
+import * as matrix from './matrix.js';
 import * as model from './model.js';
+import * as plan from './plan.js';
 import { note, tolerateClosedPipes } from './output.js';
 import * as pr from './pr.js';
+import * as report from './report.js';
 import * as run from './run.js';
 import * as verify from './verify.js';
 
-const COMMANDS = [run, pr, compare, verify, doctor, model, engine, keys];
+const COMMANDS = [run, pr, compare, verify, doctor, model, engine, keys, matrix, plan, report];
 
 /** The program with all its commands; it throws instead of exiting. */
 export function createProgram(): Command {
