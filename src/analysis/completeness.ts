@@ -1,16 +1,11 @@
 /** Is everything that the plan asked for there? Named samples, not counts: a sample taken twice replaces nothing. */
+import { generatedTokens } from '../plan/generated-tokens.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { finished, type Launch, launchesOf, type Observations, promptsOf, samplesOf } from './observations.js';
 import { rateOf } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
-
-/** Tokens that a request of this purpose had to generate. */
-export const askedTokens = (plan: Plan, cell: PlannedCell, purpose: (typeof purposes)[number]): number =>
-  purpose === 'parity'
-    ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens)
-    : cell.generatedTokens;
 
 function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
   const name = `round ${launch.round + 1}, arm ${launch.arm}`;
@@ -26,7 +21,7 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
       const message = `${name}: ${got.length} of ${wanted.length} ${purpose} requests, or others than planned`;
       return [finding('samples-missing', message)];
     }
-    const asked = askedTokens(plan, cell, purpose);
+    const asked = generatedTokens(plan, cell, purpose);
     const short = got.find(({ answer }) => answer.predictedN !== asked || answer.tokens.length !== asked);
     if (short !== undefined) {
       const message = `${name}: ${short.prompt} gave ${short.answer.tokens.length} tokens, asked for ${asked}`;

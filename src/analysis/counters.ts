@@ -4,7 +4,7 @@ import { finished, type Launch } from './observations.js';
 
 /** A switch, and the counter that must be above zero with it on (not `0`) and zero with it off. */
 const promises: Readonly<Record<string, RegExp>> = {
-  DFLASH_MOE_GROUPED_MMID_PREFILL: /grouped/i,
+  DFLASH_MOE_GROUPED_MMID_PREFILL: /^mmid\.grouped\./,
 };
 
 type Counters = Readonly<Record<string, number>>;

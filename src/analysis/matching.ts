@@ -23,12 +23,22 @@ function sharedFindings(launches: readonly Launch[]): Finding[] {
   });
 }
 
-function buildFindings(base: Build, head: Build): Finding[] {
+/** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
+function configuredApart(plan: Plan, arm: string, against: string): boolean {
+  const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
+  if (left === undefined || right === undefined) return false;
+  const settings = ({ switches, arguments: list }: Plan['arms'][number]): string =>
+    JSON.stringify([Object.entries(switches).sort(), list]);
+  return settings(left) !== settings(right);
+}
+
+function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
   const names = `${base.revision.requested} and ${head.revision.requested}`;
+  const sameBinary = base.binarySha256 === head.binarySha256;
+  const identical = finding('binary-identical', `${names} build to the same engine: there is nothing to compare`);
   if (base.revision.tree === head.revision.tree) {
-    return base.binarySha256 === head.binarySha256
-      ? []
-      : [finding('binary-differs', `${names} are one tree, but two binaries: the builds do not reproduce`)];
+    if (!sameBinary) return [finding('binary-differs', `${names} are one tree, but two binaries: builds do not reproduce`)];
+    return base.revision.requested === head.revision.requested || apart ? [] : [identical];
   }
   if (base.recipeDigest !== head.recipeDigest) {
     return [finding('recipe-differs', `${names} were built by different recipes`)];
@@ -36,9 +46,7 @@ function buildFindings(base: Build, head: Build): Finding[] {
   if (JSON.stringify(Object.entries(base.toolchain).sort()) !== JSON.stringify(Object.entries(head.toolchain).sort())) {
     return [finding('toolchain-differs', `${names} were built by different tools`)];
   }
-  return base.binarySha256 === head.binarySha256
-    ? [finding('binary-identical', `${names} build to the same binary: there is nothing to compare`)]
-    : [];
+  return sameBinary ? [identical] : [];
 }
 
 /** Effective switches that differ though neither arm asks for them: defaults of one build are no property of the arm's name. */
@@ -70,7 +78,7 @@ export function mismatchesOf(plan: Plan, seen: Observations, arm: string, agains
   return distinct([
     ...[...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch)),
     ...sharedFindings([...bases, ...heads]),
-    ...(base === undefined || head === undefined ? [] : buildFindings(base, head)),
+    ...(base === undefined || head === undefined ? [] : buildFindings(base, head, configuredApart(plan, arm, against))),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
   ]);

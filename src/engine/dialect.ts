@@ -2,8 +2,8 @@
  * The llama-server dialect as the harness speaks it: what it sends to `/completion`, and how it reads `/completion` and `/props`.
  * Pure, so that `verify` reads the stored bodies with the same code that read them live.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { tokensDigest } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { type Answer, stagesSchema, type Witness } from '../journal/entries.js';
 import { sha256Schema } from '../plan/schema.js';
@@ -38,13 +38,6 @@ const propsSchema = z.looseObject({
 
 /** What an answer holds besides the client's clock and the places of its evidence. */
 export type Completion = Omit<Answer, 'clientMs' | 'request' | 'response'>;
-
-/** Digest of token ids as unsigned 32-bit little-endian. */
-export function tokensSha256(tokens: readonly number[]): string {
-  const bytes = Buffer.alloc(tokens.length * 4);
-  for (const [index, token] of tokens.entries()) bytes.writeUInt32LE(token, index * 4);
-  return createHash('sha256').update(bytes).digest('hex');
-}
 
 /** Body of POST `/completion`: greedy, of exact length, on one slot, with the control of coldness applied. */
 export const completionBody = (request: Omit<CompletionRequest, 'timeoutMs' | 'evidenceName'>): string =>
@@ -92,7 +85,7 @@ export function readCompletion(body: string): Completion {
     predictedMs: timings.predicted_ms ?? null,
     predictedCpuMs: timings.predicted_cpu_ms ?? null,
     tokens,
-    tokensSha256: tokensSha256(tokens),
+    tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
     stages: stages ?? {},
   };

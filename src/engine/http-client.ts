@@ -47,6 +47,7 @@ export class HttpClient {
     path: string,
     options: { body?: string; timeoutMs: number; signal?: AbortSignal },
   ): Promise<Exchange> {
+    options.signal?.throwIfAborted();
     const timeout = AbortSignal.timeout(Math.ceil(options.timeoutMs));
     const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
     const body = options.body === undefined ? null : Buffer.from(options.body, 'utf8');
@@ -72,7 +73,8 @@ export class HttpClient {
           cause,
         });
       }
-      if (cause instanceof QualifyError || options.signal?.aborted) throw cause;
+      if (options.signal?.aborted) throw options.signal.reason;
+      if (cause instanceof QualifyError) throw cause;
       throw failed(`${method} ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}.`, cause);
     }
   }

@@ -1,20 +1,13 @@
 /** The evidence folder of a run: every file is written once, flushed, and known by its digest and its path in the run folder. */
-import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { sha256 } from '../digest.js';
+import { sha256File } from '../engine/file-digest.js';
 import type { Evidence } from './entries.js';
 
 /** Turns a launch, cell or purpose into something that can be a file name: `401/512` becomes `401_512`. */
 export const evidenceName = (...parts: (string | number)[]): string =>
   parts.map((part) => String(part).replace(/[^A-Za-z0-9.+-]/g, '_')).join('-');
-
-/** Digest of a file, streamed. */
-export async function fileSha256(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
-}
 
 /** Writes into `<runFolder>/evidence/`. */
 export class EvidenceFolder {
@@ -42,11 +35,11 @@ export class EvidenceFolder {
     } finally {
       closeSync(file);
     }
-    return { path: `evidence/${name}`, sha256: createHash('sha256').update(bytes).digest('hex') };
+    return { path: `evidence/${name}`, sha256: sha256(bytes) };
   }
 
   /** Names a file that something else has finished writing under `pathOf(name)`. */
   async adopt(name: string): Promise<Evidence> {
-    return { path: `evidence/${name}`, sha256: await fileSha256(this.pathOf(name)) };
+    return { path: `evidence/${name}`, sha256: await sha256File(this.pathOf(name)) };
   }
 }

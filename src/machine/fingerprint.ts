@@ -1,8 +1,8 @@
 /** What this machine is, as far as speed depends on it. Read from `/proc` and `/sys` without starting a program. */
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, hostname, release, totalmem } from 'node:os';
 import { z } from 'zod';
+import { sha256 } from '../digest.js';
 import { sha256Schema } from '../plan/schema.js';
 
 const text = z.string().nullable();
@@ -99,7 +99,7 @@ export function fingerprint(): Fingerprint {
   const nodes = list('/sys/devices/system/node').filter((name) => /^node\d+$/.test(name)).length;
   return {
     schemaVersion: 1,
-    id: createHash('sha256').update(`qualify machine ${identity}`).digest('hex'),
+    id: sha256(`qualify machine ${identity}`),
     system: { kernel: release(), distribution: distribution(), container: inContainer() },
     cpu: {
       model,

@@ -46,7 +46,9 @@ function listen(address: string, holder: Holder): Promise<MachineLock | null> {
         for (const socket of asking) socket.destroy();
       });
     server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)));
-    server.listen({ path: address, readableAll: true, writableAll: true }, () => {
+    // Other users may ask too; an abstract address knows no permissions.
+    const open = address.startsWith('\0') ? {} : { readableAll: true, writableAll: true };
+    server.listen({ path: address, ...open }, () => {
       server.unref();
       resolve({ release });
     });

@@ -3,7 +3,7 @@
  * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { askedTokens } from '../analysis/completeness.js';
+import { generatedTokens as askedTokens } from '../plan/generated-tokens.js';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';

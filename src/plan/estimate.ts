@@ -1,4 +1,5 @@
 /** What a plan will cost, roughly, before anything is known about the machine. */
+import { generatedTokens } from './generated-tokens.js';
 import { factsOf } from './preset.js';
 import type { Plan } from './schema.js';
 
@@ -25,8 +26,7 @@ export function estimate(plan: Plan): Estimate {
     (sum, prompt) => {
       const times = prompt.kind === 'control' ? 2 : 1;
       const cell = plan.cells.find((candidate) => candidate.id === prompt.cell);
-      const asked = cell?.generatedTokens ?? 1;
-      const generated = prompt.kind === 'parity' ? Math.max(asked, plan.protocol.minimumOutputTokens) : asked;
+      const generated = cell === undefined ? 0 : generatedTokens(plan, cell, prompt.kind);
       return {
         requests: sum.requests + times,
         tokens: sum.tokens + prompt.tokens,

@@ -50,7 +50,7 @@ function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInp
   };
 }
 
-/** Writes the failure once, for the launch it happened in. */
+/** Writes why the session ends early, once: with the launch it happened in, or null when none was up. */
 export function recordFailure(context: SessionContext, launch: string | null, error: unknown): void {
   if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
@@ -81,7 +81,7 @@ export async function runLaunch(context: SessionContext, place: LaunchPlace, inp
     journal.append({ kind: 'load', launch, ...loadSince() });
     journal.append({ kind: 'counters', launch, counters: await running.counters() });
   } catch (error) {
-    recordFailure(context, launch, error);
+    recordFailure(context, running === undefined ? null : launch, error);
     throw error;
   } finally {
     if (running !== undefined) {

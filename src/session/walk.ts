@@ -1,5 +1,5 @@
 /** Walks the rounds of a plan in its order, looks when the plan says so, and goes on with what is undecided. */
-import { undecidedCells } from '../analysis/undecided.js';
+import { undecidedCells } from '../verdict/settle.js';
 import type { Engine } from '../engine/engine.js';
 import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';

@@ -1,6 +1,6 @@
 /** Walks the looks of a cell: where it stopped, and whether more rounds are wanted. */
-import type { Entry } from '../journal/entries.js';
 import { type Analysis, analyse, type CellAnalysis, type LookAnalysis } from '../analysis/analyse.js';
+import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { type Refusal, refusalsOf } from './refusal.js';
 import { type Decision, decide } from './zone.js';
