@@ -6,11 +6,21 @@ import { Command, CommanderError } from 'commander';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
+import * as compare from './compare.js';
+import { describeError } from './describe-error.js';
+import * as doctor from './doctor.js';
 import * as engine from './engine.js';
+import * as keys from './keys.js';
+import * as matrix from './matrix.js';
 import * as model from './model.js';
-import { note, printable, styled, tolerateClosedPipes } from './output.js';
+import * as plan from './plan.js';
+import { note, tolerateClosedPipes } from './output.js';
+import * as pr from './pr.js';
+import * as report from './report.js';
+import * as run from './run.js';
+import * as verify from './verify.js';
 
-const COMMANDS = [model, engine];
+const COMMANDS = [run, pr, compare, verify, doctor, model, engine, keys, matrix, plan, report];
 
 /** The program with all its commands; it throws instead of exiting. */
 export function createProgram(): Command {
@@ -28,15 +38,6 @@ export function createProgram(): Command {
 
 function allCommands(parent: Command): Command[] {
   return parent.commands.flatMap((command) => [command, ...allCommands(command)]);
-}
-
-/** A failure as people read it: what, where, what next, and the stable code. */
-export function describeError(error: QualifyError): string {
-  const lines = [`${styled('red', 'qualify:', process.stderr)} ${printable(error.message)}`];
-  if (error.where !== undefined) lines.push(`  at:   ${error.where}`);
-  if (error.hint !== undefined) lines.push(`  next: ${error.hint}`);
-  lines.push(`  code: ${error.code}`);
-  return lines.join('\n');
 }
 
 /** Runs one command line (without `node` and the script) and gives the exit code. */

@@ -1,0 +1,63 @@
+/** Were the samples cold? Control applied and read back in each of them, and the read-back shown to be alive. */
+import type { PlannedCell } from '../plan/schema.js';
+import { distinct, type Finding, finding } from './finding.js';
+import { finished, type Launch, type Sample } from './observations.js';
+
+export interface Coldness {
+  /** `control-only`: reads as cold, but nothing shows that the field could read otherwise. */
+  status: 'proved' | 'control-only' | 'unproved' | 'violated';
+  reasons: Finding[];
+}
+
+interface Graded extends Finding {
+  status: Coldness['status'];
+}
+
+function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
+  const { cacheN, promptN } = sample.answer;
+  const at = `${sample.prompt} in ${sample.launch}`;
+  const grades: Graded[] = [];
+  if (cacheN === null) {
+    const message = `${at}: the engine does not say how many tokens it reused; absent is not zero`;
+    grades.push({ status: 'unproved', code: 'cache-count-absent', message });
+  } else if (cacheN > 0) {
+    grades.push({ status: 'violated', code: 'cache-hit', message: `${at}: ${cacheN} tokens came from a cache` });
+  }
+  if (promptN === null) {
+    const message = `${at}: the engine does not say how many tokens it evaluated`;
+    grades.push({ status: 'unproved', code: 'prompt-count-absent', message });
+  } else if (promptN !== cell.promptTokens) {
+    const message = `${at}: ${promptN} tokens evaluated, ${cell.promptTokens} sent`;
+    grades.push({ status: 'violated', code: 'prompt-not-evaluated', message });
+  }
+  return grades;
+}
+
+function gradeControl(launch: Launch): Graded[] {
+  if (launch.control === undefined) {
+    if (!finished(launch)) return [];
+    const message = `${launch.id}: no positive control, so a count of 0 reused tokens proves nothing`;
+    return [{ status: 'control-only', code: 'control-missing', message }];
+  }
+  const reused = launch.control.second.cacheN;
+  if (reused !== null && reused > 0) return [];
+  const message = `${launch.id}: a repeated prompt with the cache on shows no reuse; the count may be a constant`;
+  return [{ status: 'control-only', code: 'control-without-reuse', message }];
+}
+
+const severity = { proved: 0, 'control-only': 1, unproved: 2, violated: 3 } as const;
+
+/** Grade of a cell over launches: the worst of all its samples and of the launches' controls. */
+export function coldnessOf(cell: PlannedCell, launches: readonly Launch[]): Coldness {
+  const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
+  if (samples.length === 0) {
+    return { status: 'unproved', reasons: [finding('no-samples', 'there is no sample whose coldness could be shown')] };
+  }
+  const grades = [...samples.flatMap((sample) => gradeSample(sample, cell)), ...launches.flatMap(gradeControl)];
+  const status = grades.reduce<Coldness['status']>(
+    (worst, grade) => (severity[grade.status] > severity[worst] ? grade.status : worst),
+    'proved',
+  );
+  const worst = grades.filter((grade) => grade.status === status);
+  return { status, reasons: distinct(worst.map(({ code, message }) => finding(code, message))) };
+}

@@ -1,0 +1,51 @@
+/** Is everything that the plan asked for there? Named samples, not counts: a sample taken twice replaces nothing. */
+import { generatedTokens } from '../plan/generated-tokens.js';
+import type { Plan, PlannedCell } from '../plan/schema.js';
+import { type Finding, finding } from './finding.js';
+import { finished, type Launch, launchesOf, type Observations, promptsOf, samplesOf } from './observations.js';
+import { rateOf } from './rate.js';
+
+const purposes = ['warmup', 'sample', 'parity'] as const;
+
+function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
+  const name = `round ${launch.round + 1}, arm ${launch.arm}`;
+  if (!finished(launch)) {
+    const why = launch.failures[0]?.message ?? `it ${launch.stop?.how ?? 'was cut off'}`;
+    return [finding('launch-unfinished', `${name}: the launch did not finish: ${why}`)];
+  }
+  return purposes.flatMap((purpose) => {
+    const wanted = promptsOf(plan, cell.id, purpose).map((prompt) => prompt.id);
+    const got = samplesOf(launch, cell.id, purpose);
+    const ids = got.map((sample) => sample.prompt);
+    if (ids.toSorted().join() !== wanted.toSorted().join()) {
+      const message = `${name}: ${got.length} of ${wanted.length} ${purpose} requests, or others than planned`;
+      return [finding('samples-missing', message)];
+    }
+    const asked = generatedTokens(plan, cell, purpose);
+    const short = got.find(({ answer }) => answer.predictedN !== asked || answer.tokens.length !== asked);
+    if (short !== undefined) {
+      const message = `${name}: ${short.prompt} gave ${short.answer.tokens.length} tokens, asked for ${asked}`;
+      return [finding('early-stop', message)];
+    }
+    const untimed = got.find(({ answer }) => rateOf(answer, cell.phase, plan.protocol.clock) === null);
+    if (purpose === 'sample' && untimed !== undefined) {
+      return [finding('clock-absent', `${name}: ${untimed.prompt} has no ${plan.protocol.clock} time`)];
+    }
+    return [];
+  });
+}
+
+/** What is missing of the first `rounds` rounds of a cell; empty when nothing is. */
+export function missingOf(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): Finding[] {
+  return plan.arms.flatMap(({ name }) => {
+    const launches = launchesOf(seen, name, rounds);
+    const have = new Set(launches.map((launch) => launch.round));
+    if (launches.length !== have.size) {
+      return [finding('launched-twice', `arm ${name} was launched more than once in a round: runs are never repeated`)];
+    }
+    if (have.size < rounds) {
+      return [finding('rounds-missing', `arm ${name} has ${have.size} of ${rounds} rounds`)];
+    }
+    return launches.flatMap((launch) => missingInLaunch(plan, cell, launch));
+  });
+}

@@ -1,0 +1,95 @@
+/** The effect of an arm against its reference: one log ratio a round, its centre and its bounds. */
+import type { Plan } from '../plan/schema.js';
+import { mean, sampleDeviation } from './statistics.js';
+import { tQuantile, tUpperTail } from './student-t.js';
+import { hodgesLehmann, signedRankP, walshInterval } from './walsh.js';
+
+/** Fewest rounds for which any interval is shown: below it no exact bound at a useful level exists. */
+export const fewestRounds = 6;
+
+/** Chance of clearing or catching the smallest detectable slowdown. */
+const power = 0.8;
+
+/** Bounds of the log ratio. */
+export interface LogInterval {
+  lower: number;
+  upper: number;
+}
+
+/** Everything on the log scale; `deltaPercent` and `ratio` are made from it when the verdict is written. */
+export interface LogEffect {
+  /** ln(median of arm / median of reference), one a round, in order. */
+  perRound: number[];
+  /** Mean (interval t) or Hodges-Lehmann (interval walsh). */
+  centre: number;
+  t: LogInterval | null;
+  walsh: LogInterval | null;
+  /** The interval that the plan named. */
+  deciding: LogInterval | null;
+  /** One-sided level of a bound, such as 0.0194. */
+  level: number;
+  /** One-sided p of "faster", by the plan's interval; 1 when there are too few rounds. */
+  improvedP: number;
+}
+
+function tInterval(perRound: readonly number[], level: number): LogInterval {
+  const half = (tQuantile(1 - level, perRound.length - 1) * sampleDeviation(perRound)) / Math.sqrt(perRound.length);
+  const centre = mean(perRound);
+  return { lower: centre - half, upper: centre + half };
+}
+
+/** One-sided p of t; without any spread the sign alone decides. */
+function tP(perRound: readonly number[]): number {
+  const centre = mean(perRound);
+  const error = sampleDeviation(perRound) / Math.sqrt(perRound.length);
+  if (error === 0) return centre > 0 ? 0 : 1;
+  return tUpperTail(centre / error, perRound.length - 1);
+}
+
+/** The effect of at least one round. */
+export function logEffect(perRound: readonly number[], decision: Plan['decision']): LogEffect {
+  const { levelPerLook: level, interval } = decision;
+  const enough = perRound.length >= fewestRounds;
+  const t = enough ? tInterval(perRound, level) : null;
+  const walsh = enough ? walshInterval(perRound, level) : null;
+  const p = interval === 't' ? tP : signedRankP;
+  return {
+    perRound: [...perRound],
+    centre: interval === 't' ? mean(perRound) : hodgesLehmann(perRound),
+    t,
+    walsh,
+    deciding: interval === 't' ? t : walsh,
+    level,
+    improvedP: enough ? p(perRound) : 1,
+  };
+}
+
+/** Half-width in units of the log ratio at which `rounds` rounds of this spread detect with 80 % power. */
+function detectable(deviation: number, rounds: number, level: number): number {
+  const freedom = rounds - 1;
+  return ((tQuantile(1 - level, freedom) + tQuantile(power, freedom)) * deviation) / Math.sqrt(rounds);
+}
+
+/** Smallest slowdown in percent that these rounds would have told from none, with 80 % power; null below two rounds. */
+export function minimumDetectablePercent(effect: LogEffect): number | null {
+  const rounds = effect.perRound.length;
+  if (rounds < 2) return null;
+  return -100 * Math.expm1(-detectable(sampleDeviation(effect.perRound), rounds, effect.level));
+}
+
+const mostRounds = 10_000;
+
+/**
+ * Rounds to add until a bound clears `margin` (a log ratio, negative) if centre and spread stay as they are; null when
+ * the centre sits on the margin, or more than 10,000 would be needed.
+ */
+export function roundsStillNeeded(effect: LogEffect, margin: number): number | null {
+  const have = effect.perRound.length;
+  if (have < fewestRounds) return fewestRounds - have;
+  const distance = Math.abs(effect.centre - margin);
+  const deviation = sampleDeviation(effect.perRound);
+  for (let rounds = have + 2; rounds <= mostRounds; rounds = Math.max(rounds + 2, 2 * Math.ceil(rounds * 0.51))) {
+    if ((tQuantile(1 - effect.level, rounds - 1) * deviation) / Math.sqrt(rounds) < distance) return rounds - have;
+  }
+  return null;
+}

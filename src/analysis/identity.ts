@@ -1,0 +1,56 @@
+/** Did each process run what its arm says: this build, this model, these switches, these prompts? One launch at a time. */
+import type { Plan } from '../plan/schema.js';
+import { type Finding, finding } from './finding.js';
+import { buildOf, finished, type Launch, type Observations } from './observations.js';
+
+/** Variables that steer an engine. One that the arm did not ask for makes the arm something else. */
+const steering = /^(DFLASH|LUCE|GGML|LLAMA|VLLM|SGLANG)_/;
+
+function witnessFindings(seen: Observations, launch: Launch): Finding[] {
+  const witness = launch.ready?.witness;
+  if (witness === undefined) return [finding('witness-missing', `${launch.id}: the engine never said what it is`)];
+  const findings: Finding[] = [];
+  if (witness.nonce !== launch.started.nonce) {
+    findings.push(finding('nonce-differs', `${launch.id}: another process answered; its nonce is not ours`));
+  }
+  const build = buildOf(seen, launch.arm);
+  if (build === undefined) findings.push(finding('build-unknown', `arm ${launch.arm} has no build in the journal`));
+  else if (witness.buildDigest !== build.buildDigest) {
+    findings.push(finding('build-differs', `${launch.id}: the engine is not the build that was made for ${launch.arm}`));
+  }
+  if (seen.model === undefined) findings.push(finding('model-unknown', 'the journal does not name the model'));
+  else if (witness.modelSha256 !== seen.model.sha256) {
+    findings.push(finding('model-differs', `${launch.id}: the engine loaded another model than the session's`));
+  }
+  return findings;
+}
+
+function switchFindings(plan: Plan, launch: Launch): Finding[] {
+  const asked = plan.arms.find((arm) => arm.name === launch.arm)?.switches ?? {};
+  const effective = launch.ready?.witness.switches ?? {};
+  const notApplied = Object.entries(asked).flatMap(([name, value]) => {
+    const got = effective[name];
+    if (got === value) return [];
+    const state = got === undefined ? 'the engine does not know it' : `the engine runs with ${got}`;
+    return [finding('switch-not-applied', `${launch.id}: asked for ${name}=${value}, but ${state}`)];
+  });
+  const stray = Object.keys(launch.started.environment).filter((name) => steering.test(name) && !(name in asked));
+  const notAsked = stray.map((name) => finding('switch-not-asked', `${launch.id}: ${name} was set, though no arm asks for it`));
+  return [...notApplied, ...notAsked];
+}
+
+function promptFindings(plan: Plan, launch: Launch): Finding[] {
+  const digests = new Map(plan.prompts.map((prompt) => [prompt.id, prompt.sha256]));
+  const exchanges = launch.control === undefined ? launch.samples : [...launch.samples, launch.control];
+  return exchanges.flatMap(({ prompt, promptSha256 }) =>
+    digests.get(prompt) === promptSha256
+      ? []
+      : [finding('prompt-differs', `${launch.id}: ${prompt} was not sent as planned`)],
+  );
+}
+
+/** Everything about one launch that is not as its arm says. A launch that did not finish is judged by what it showed. */
+export function identityOf(plan: Plan, seen: Observations, launch: Launch): Finding[] {
+  if (launch.ready === undefined && !finished(launch)) return [];
+  return [...witnessFindings(seen, launch), ...switchFindings(plan, launch), ...promptFindings(plan, launch)];
+}

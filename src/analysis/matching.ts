@@ -1,0 +1,85 @@
+/** Were two arms comparable: the same machine state, model and prompts, and different in just what the matrix says? */
+import type { Plan } from '../plan/schema.js';
+import { counterFindings } from './counters.js';
+import { distinct, type Finding, finding } from './finding.js';
+import { identityOf } from './identity.js';
+import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
+
+/** Fields of the witness that arms of one comparison share. */
+const shared = ['modelSha256', 'threads', 'isa'] as const;
+
+const words: Record<(typeof shared)[number], string> = {
+  modelSha256: 'model',
+  threads: 'number of threads',
+  isa: 'instruction set',
+};
+
+function sharedFindings(launches: readonly Launch[]): Finding[] {
+  const witnesses = launches.flatMap((launch) => (launch.ready === undefined ? [] : [launch.ready.witness]));
+  return shared.flatMap((field) => {
+    const values = new Set(witnesses.map((witness) => witness[field]));
+    if (values.size <= 1) return [];
+    return [finding(`${field.toLowerCase()}-differs`, `the launches differ in ${words[field]}: ${[...values].join(', ')}`)];
+  });
+}
+
+/** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
+function configuredApart(plan: Plan, arm: string, against: string): boolean {
+  const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
+  if (left === undefined || right === undefined) return false;
+  const settings = ({ switches, arguments: list }: Plan['arms'][number]): string =>
+    JSON.stringify([Object.entries(switches).sort(), list]);
+  return settings(left) !== settings(right);
+}
+
+function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
+  const names = `${base.revision.requested} and ${head.revision.requested}`;
+  const sameBinary = base.binarySha256 === head.binarySha256;
+  const identical = finding('binary-identical', `${names} build to the same engine: there is nothing to compare`);
+  if (base.revision.tree === head.revision.tree) {
+    if (!sameBinary) return [finding('binary-differs', `${names} are one tree, but two binaries: builds do not reproduce`)];
+    return base.revision.requested === head.revision.requested || apart ? [] : [identical];
+  }
+  if (base.recipeDigest !== head.recipeDigest) {
+    return [finding('recipe-differs', `${names} were built by different recipes`)];
+  }
+  if (JSON.stringify(Object.entries(base.toolchain).sort()) !== JSON.stringify(Object.entries(head.toolchain).sort())) {
+    return [finding('toolchain-differs', `${names} were built by different tools`)];
+  }
+  return sameBinary ? [identical] : [];
+}
+
+/** Effective switches that differ though neither arm asks for them: defaults of one build are no property of the arm's name. */
+function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {
+  const asked = new Set(
+    plan.arms
+      .filter((arm) => arm.name === base.arm || arm.name === head.arm)
+      .flatMap((arm) => Object.keys(arm.switches)),
+  );
+  const [left, right] = [base.ready?.witness.switches, head.ready?.witness.switches];
+  if (left === undefined || right === undefined) return [];
+  return Object.keys(left).flatMap((name) =>
+    asked.has(name) || right[name] === undefined || left[name] === right[name]
+      ? []
+      : [finding('switch-differs', `${name} is ${left[name]} in ${base.arm} and ${right[name]} in ${head.arm}, unasked`)],
+  );
+}
+
+/** Why `arm` may not be compared with `against` over the first `rounds` rounds; empty when it may. */
+export function mismatchesOf(plan: Plan, seen: Observations, arm: string, against: string, rounds: number): Finding[] {
+  const bases = launchesOf(seen, against, rounds);
+  const heads = launchesOf(seen, arm, rounds);
+  const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
+  const pairs = bases.flatMap((left) => {
+    const right = heads.find((launch) => launch.round === left.round);
+    return right === undefined ? [] : [{ left, right }];
+  });
+  const sameBinary = base !== undefined && base.binarySha256 === head?.binarySha256;
+  return distinct([
+    ...[...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch)),
+    ...sharedFindings([...bases, ...heads]),
+    ...(base === undefined || head === undefined ? [] : buildFindings(base, head, configuredApart(plan, arm, against))),
+    ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
+    ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
+  ]);
+}

@@ -1,0 +1,94 @@
+/** The journal by launch: what was seen of each process, and of its build. */
+import type { Entry, EntryOf } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+
+export type Sample = EntryOf<'sample'>;
+export type Build = EntryOf<'build'>;
+
+/** Everything the journal holds about one process. */
+export interface Launch {
+  id: string;
+  arm: string;
+  round: number;
+  started: EntryOf<'launch'>;
+  ready: EntryOf<'ready'> | undefined;
+  control: EntryOf<'control'> | undefined;
+  counters: EntryOf<'counters'> | undefined;
+  stop: EntryOf<'stop'> | undefined;
+  load: EntryOf<'load'> | undefined;
+  samples: Sample[];
+  failures: EntryOf<'failure'>[];
+}
+
+export interface Observations {
+  launches: Launch[];
+  builds: Build[];
+  model: EntryOf<'model'> | undefined;
+  /** Failures that belong to no launch. */
+  failures: EntryOf<'failure'>[];
+  end: EntryOf<'end'> | undefined;
+}
+
+const newLaunch = (started: EntryOf<'launch'>): Launch => ({
+  id: started.launch,
+  arm: started.arm,
+  round: started.round,
+  started,
+  ready: undefined,
+  control: undefined,
+  counters: undefined,
+  stop: undefined,
+  load: undefined,
+  samples: [],
+  failures: [],
+});
+
+function attach(launch: Launch, entry: Entry): void {
+  if (entry.kind === 'ready') launch.ready = entry;
+  else if (entry.kind === 'control') launch.control = entry;
+  else if (entry.kind === 'counters') launch.counters = entry;
+  else if (entry.kind === 'stop') launch.stop = entry;
+  else if (entry.kind === 'load') launch.load = entry;
+  else if (entry.kind === 'sample') launch.samples.push(entry);
+  else if (entry.kind === 'failure') launch.failures.push(entry);
+}
+
+/** Sorts the entries of a journal by what they are about. Entries of launches that never began are left out. */
+export function observe(entries: readonly Entry[]): Observations {
+  const launches = new Map<string, Launch>();
+  const seen: Observations = { launches: [], builds: [], model: undefined, failures: [], end: undefined };
+  for (const entry of entries) {
+    if (entry.kind === 'launch') launches.set(entry.launch, newLaunch(entry));
+    else if (entry.kind === 'build') seen.builds.push(entry);
+    else if (entry.kind === 'model') seen.model = entry;
+    else if (entry.kind === 'end') seen.end = entry;
+    else if (entry.kind === 'failure' && entry.launch === null) seen.failures.push(entry);
+    else if ('launch' in entry && entry.launch !== null) {
+      const launch = launches.get(entry.launch);
+      if (launch !== undefined) attach(launch, entry);
+    }
+  }
+  return { ...seen, launches: [...launches.values()] };
+}
+
+/** Launches of an arm in the first `rounds` rounds, by round. */
+export const launchesOf = (seen: Observations, arm: string, rounds: number): Launch[] =>
+  seen.launches
+    .filter((launch) => launch.arm === arm && launch.round < rounds)
+    .toSorted((a, b) => a.round - b.round);
+
+/** The build that an arm ran, or undefined when none was made. */
+export const buildOf = (seen: Observations, arm: string): Build | undefined =>
+  seen.builds.find((build) => build.arms.includes(arm));
+
+/** Samples of a cell in a launch, of one purpose, in order of execution. */
+export const samplesOf = (launch: Launch, cell: string, purpose: Sample['purpose']): Sample[] =>
+  launch.samples.filter((sample) => sample.cell === cell && sample.purpose === purpose);
+
+/** A launch that ended as it was told to, with nothing gone wrong. */
+export const finished = (launch: Launch): boolean =>
+  launch.stop !== undefined && launch.stop.how !== 'died' && launch.failures.length === 0;
+
+/** Prompts of a cell of the plan by purpose. */
+export const promptsOf = (plan: Plan, cell: string, kind: Sample['purpose']): Plan['prompts'] =>
+  plan.prompts.filter((prompt) => prompt.cell === cell && prompt.kind === kind);

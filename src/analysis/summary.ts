@@ -1,0 +1,60 @@
+/** What an arm did in one cell: rates of its retained samples, and where the time went. */
+import type { PlannedCell } from '../plan/schema.js';
+import type { ArmSummary } from '../verdict/schema.js';
+import { type Launch, type Sample, samplesOf } from './observations.js';
+import { type Clock, otherClock, rateOf } from './rate.js';
+import { mad, median } from './statistics.js';
+
+function ratesOf(samples: readonly Sample[], cell: PlannedCell, clock: Clock): number[] {
+  return samples.flatMap((sample) => rateOf(sample.answer, cell.phase, clock) ?? []);
+}
+
+/** Retained samples of a cell in order of execution: warm-ups and parity requests are not among them. */
+export const retained = (cell: PlannedCell, launches: readonly Launch[]): Sample[] =>
+  launches.flatMap((launch) => samplesOf(launch, cell.id, 'sample'));
+
+/** Median milliseconds by stage; a stage that an answer lacks counts as zero there. */
+function stagesOf(samples: readonly Sample[]): Record<string, number> {
+  const names = new Set(samples.flatMap((sample) => Object.keys(sample.answer.stages)));
+  const entries = [...names].toSorted().map((name): [string, number] => {
+    const times = samples.map((sample) => sample.answer.stages[name] ?? 0);
+    return [name, median(times)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Summary over the samples of all launches given; null when none has a rate. */
+export function summaryOf(cell: PlannedCell, launches: readonly Launch[], clock: Clock): ArmSummary | null {
+  const samples = retained(cell, launches);
+  const rates = ratesOf(samples, cell, clock);
+  if (rates.length === 0) return null;
+  const others = ratesOf(samples, cell, otherClock(clock));
+  return {
+    n: rates.length,
+    median: median(rates),
+    mad: mad(rates),
+    min: Math.min(...rates),
+    max: Math.max(...rates),
+    samples: rates,
+    unit: 'tok/s',
+    stages: stagesOf(samples),
+    otherClock:
+      others.length === rates.length ? { clock: otherClock(clock), median: median(others), mad: mad(others) } : null,
+  };
+}
+
+/** ln(median rate of `head` / median rate of `base`) of each round that both arms have, in order. */
+export function logRatios(
+  cell: PlannedCell,
+  base: readonly Launch[],
+  head: readonly Launch[],
+  clock: Clock,
+): number[] {
+  return base.flatMap((left) => {
+    const right = head.find((launch) => launch.round === left.round);
+    if (right === undefined) return [];
+    const [reference, rate] = [left, right].map((launch) => ratesOf(retained(cell, [launch]), cell, clock));
+    if (!reference?.length || !rate?.length) return [];
+    return [Math.log(median(rate) / median(reference))];
+  });
+}

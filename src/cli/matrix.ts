@@ -1,0 +1,52 @@
+/** `qualify matrix list|show|lint`: the matrices there are, and whether one of yours can be planned. */
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { builtInNames } from '../matrix/built-in.js';
+import { cellId } from '../matrix/cell-id.js';
+import { loadMatrix } from '../matrix/load.js';
+import { answer, answerJson } from './output.js';
+
+function list(flags: { json?: true }): void {
+  const rows = builtInNames().map((name) => {
+    const { matrix, digest } = loadMatrix(name);
+    return { name, title: matrix.title, cells: matrix.cells.map(cellId), arms: Object.keys(matrix.arms), digest };
+  });
+  if (flags.json) return answerJson(rows);
+  const width = Math.max(...rows.map((row) => row.name.length));
+  const lines = rows.map((row) => {
+    const facts = `${row.title} (${row.cells.join(', ')}; ${row.arms.join(', ')})`;
+    return `${row.name.padEnd(width)}  ${facts}`;
+  });
+  answer(lines.join('\n'));
+}
+
+function show(name: string, flags: { resolved?: true; json?: true }): void {
+  const { matrix, digest, text } = loadMatrix(name);
+  if (flags.json) answerJson({ digest, matrix });
+  else answer(flags.resolved ? stringify(matrix) : text);
+}
+
+function lint(names: string[]): void {
+  for (const name of names) {
+    const { matrix, digest, source } = loadMatrix(name);
+    const cells = matrix.cells.length;
+    answer(`${source}: fine, ${cells} cell${cells === 1 ? '' : 's'}, ${Object.keys(matrix.arms).length} arms, sha256 ${digest}`);
+  }
+}
+
+export function register(program: Command): void {
+  const matrix = program.command('matrix').description('list, show and check matrices');
+  matrix.command('list').description('the built-in matrices').option('--json', 'as JSON').action(list);
+  matrix
+    .command('show')
+    .description('print a matrix as it is written')
+    .argument('<matrix>', 'a built-in matrix or a YAML file')
+    .option('--resolved', 'with every default filled in')
+    .option('--json', 'as JSON, with defaults and digest')
+    .action(show);
+  matrix
+    .command('lint')
+    .description('check matrices; every problem with its line (exit 64)')
+    .argument('<matrix...>', 'built-in matrices or YAML files')
+    .action(lint);
+}

@@ -1,0 +1,44 @@
+/** `qualify plan`: what a matrix would run, in what order, how long and with how much disk. Runs nothing. */
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { sha256 } from '../digest.js';
+import { loadMatrix } from '../matrix/load.js';
+import { buildPlan, planDigest } from '../plan/build.js';
+import { estimate } from '../plan/estimate.js';
+import { describePlan } from '../report/plan.js';
+import { wholeNumber } from './options.js';
+import { answer, answerJson } from './output.js';
+
+interface PlanFlags {
+  seed?: string;
+  rounds?: number;
+  json?: true;
+}
+
+const mostRounds = 96;
+
+/** As in a session: 64 hex digits are the seed itself, other text is hashed to one. */
+const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
+
+function show(name: string, flags: PlanFlags): void {
+  const { matrix } = loadMatrix(name);
+  const plan = buildPlan(matrix, {
+    session: 'plan-only',
+    seed: seedOf(flags.seed ?? randomBytes(32).toString('hex')),
+    ...(flags.rounds !== undefined && { rounds: flags.rounds }),
+  });
+  const cost = estimate(plan);
+  if (flags.json) answerJson({ planDigest: planDigest(plan), estimate: cost, plan });
+  else answer(describePlan(plan, cost));
+}
+
+export function register(program: Command): void {
+  program
+    .command('plan')
+    .description('what a matrix would run, in what order, how long, how much disk; runs nothing')
+    .argument('<matrix>', 'a built-in matrix or a YAML file')
+    .option('--rounds <n>', 'plan exactly so many rounds and one look', wholeNumber(1, mostRounds))
+    .option('--seed <text>', 'seed of prompts and order (default: drawn at random, as in a run)')
+    .option('--json', 'the whole plan as JSON')
+    .action(show);
+}

@@ -1,0 +1,17 @@
+/** `qualify run`: one matrix, as it stands. */
+import type { Command } from 'commander';
+import { loadMatrix } from '../matrix/load.js';
+import { engineRepository } from '../revision/resolve.js';
+import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
+
+export function register(program: Command): void {
+  sessionOptions(
+    program
+      .command('run')
+      .description('run a matrix: build, launch, measure, prove, decide and sign')
+      .argument('<matrix>', 'a built-in matrix (qualify matrix list) or a YAML file'),
+  ).action(async (name: string, flags: SessionFlags) => {
+    const { matrix } = loadMatrix(name);
+    await runAndPrint(matrix, await engineRepository(process.cwd()), flags);
+  });
+}

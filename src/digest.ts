@@ -1,0 +1,23 @@
+/** Digests of values and bytes: SHA-256 as lower-case hex, over RFC 8785 JSON where the value is structured. */
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+
+/** SHA-256 of bytes, or of the UTF-8 of a string. */
+export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+/** RFC 8785 JSON of a value: one byte sequence for one meaning, on every machine. */
+export function canonicalJson(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new TypeError('a value without a JSON form has no digest');
+  return text;
+}
+
+/** SHA-256 of the RFC 8785 JSON of a value. */
+export const canonicalDigest = (value: unknown): string => sha256(canonicalJson(value));
+
+/** SHA-256 of token ids as unsigned 32-bit little-endian, as in prompts and answers. */
+export function tokensDigest(tokens: ArrayLike<number>): string {
+  const bytes = Buffer.alloc(tokens.length * 4);
+  for (let i = 0; i < tokens.length; i++) bytes.writeUInt32LE(tokens[i] ?? 0, i * 4);
+  return sha256(bytes);
+}

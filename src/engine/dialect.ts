@@ -1,0 +1,108 @@
+/**
+ * The llama-server dialect as the harness speaks it: what it sends to `/completion`, and how it reads `/completion` and `/props`.
+ * Pure, so that `verify` reads the stored bodies with the same code that read them live.
+ */
+import { z } from 'zod';
+import { tokensDigest } from '../digest.js';
+import { QualifyError } from '../errors.js';
+import { type Answer, stagesSchema, type Witness } from '../journal/entries.js';
+import { sha256Schema } from '../plan/schema.js';
+import type { CompletionRequest } from './engine.js';
+
+const count = z.int().min(0);
+const ms = z.number().min(0);
+
+const completionSchema = z.looseObject({
+  tokens: z.array(z.int().min(0).max(0xffff_ffff)),
+  timings: z.looseObject({
+    cache_n: count.nullish(),
+    prompt_n: count.nullish(),
+    prompt_ms: ms.nullish(),
+    prompt_cpu_ms: ms.nullish(),
+    predicted_ms: ms.nullish(),
+    predicted_cpu_ms: ms.nullish(),
+  }),
+  stages: stagesSchema.nullish(),
+  logits_sha256: sha256Schema.nullish(),
+});
+
+const propsSchema = z.looseObject({
+  nonce: z.string(),
+  build_digest: z.string(),
+  model: z.looseObject({ sha256: sha256Schema }),
+  threads: count,
+  isa: z.string(),
+  switches: z.record(z.string(), z.string()),
+  counters: z.record(z.string(), count),
+});
+
+/** What an answer holds besides the client's clock and the places of its evidence. */
+export type Completion = Omit<Answer, 'clientMs' | 'request' | 'response'>;
+
+/** Body of POST `/completion`: greedy, of exact length, on one slot, with the control of coldness applied. */
+export const completionBody = (request: Omit<CompletionRequest, 'timeoutMs' | 'evidenceName'>): string =>
+  JSON.stringify({
+    prompt: request.tokens,
+    n_predict: request.generatedTokens,
+    chunk: request.chunk,
+    cache_prompt: request.reuseCache,
+    temperature: 0,
+    ignore_eos: true,
+    return_tokens: true,
+    stream: false,
+  });
+
+/** The error for a body that is not in the dialect; names the field. */
+const malformed = (what: string, error: unknown): QualifyError => {
+  const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
+  const field = issue === undefined ? 'the body is not JSON' : `${issue.path.join('.')}: ${issue.message}`;
+  return new QualifyError('ERR_QUALIFY_ANSWER_MALFORMED', `The engine's ${what} is not in its dialect: ${field}.`, {
+    exit: 'infrastructure',
+    cause: error,
+  });
+};
+
+const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {
+  try {
+    return schema.parse(JSON.parse(body));
+  } catch (error) {
+    throw malformed(what, error);
+  }
+};
+
+/**
+ * Reads the body of an answer of `/completion`. What the server does not report is null, never zero.
+ * @throws QualifyError `ERR_QUALIFY_ANSWER_MALFORMED` (exit 15)
+ */
+export function readCompletion(body: string): Completion {
+  const { tokens, timings, stages, logits_sha256: logitsSha256 } = read(completionSchema, 'answer', body);
+  return {
+    cacheN: timings.cache_n ?? null,
+    promptN: timings.prompt_n ?? null,
+    promptMs: timings.prompt_ms ?? null,
+    promptCpuMs: timings.prompt_cpu_ms ?? null,
+    predictedN: tokens.length,
+    predictedMs: timings.predicted_ms ?? null,
+    predictedCpuMs: timings.predicted_cpu_ms ?? null,
+    tokens,
+    tokensSha256: tokensDigest(tokens),
+    logitsSha256: logitsSha256 ?? null,
+    stages: stages ?? {},
+  };
+}
+
+/** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
+export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
+  const props = read(propsSchema, '/props', body);
+  return {
+    witness: {
+      nonce: props.nonce,
+      buildDigest: props.build_digest,
+      modelSha256: props.model.sha256,
+      threads: props.threads,
+      isa: props.isa,
+      switches: props.switches,
+    },
+    counters: props.counters,
+  };
+}

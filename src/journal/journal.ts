@@ -1,0 +1,49 @@
+/**
+ * The writing side of `journal.jsonl`: one JSON line an observation, in order, on disk before the next thing happens.
+ * Invariants: `seq` counts from 0 without gaps, `atNs` never falls, every line passed the schema, nothing is rewritten.
+ */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { type Entry, entrySchema } from './entries.js';
+
+/** An entry before the journal numbers and dates it. */
+export type Draft = Entry extends infer E ? (E extends Entry ? Omit<E, 'seq' | 'atNs'> : never) : never;
+
+/** Appends to one journal file, and keeps what it appended for the looks of the session. */
+export class Journal {
+  readonly path: string;
+  readonly #file: number;
+  readonly #now: () => bigint;
+  readonly #beganAt: bigint;
+  readonly #entries: Entry[] = [];
+  #closed = false;
+
+  /** Creates the file; it must not exist. `now` is a monotonic clock in nanoseconds. */
+  constructor(path: string, now: () => bigint = process.hrtime.bigint) {
+    this.path = path;
+    this.#now = now;
+    this.#file = openSync(path, 'wx', 0o644);
+    this.#beganAt = now();
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** Validates, writes and flushes one line. Throws a plain `Error` on a malformed draft: that is a bug of ours. */
+  append(draft: Draft): Entry {
+    if (this.#closed) throw new Error(`The journal ${this.path} is closed: "${draft.kind}" came too late.`);
+    const atNs = (this.#now() - this.#beganAt).toString();
+    const entry = entrySchema.parse({ seq: this.#entries.length, atNs, ...draft });
+    writeSync(this.#file, `${JSON.stringify(entry)}\n`);
+    fsyncSync(this.#file);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Safe to call twice. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    closeSync(this.#file);
+  }
+}

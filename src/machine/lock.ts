@@ -1,0 +1,136 @@
+/**
+ * The machine-wide lock: two sessions on one machine would measure each other. The lock is a listening local socket with a fixed
+ * name. The kernel frees it with the process, also after `kill -9`, and whoever finds it taken asks it who holds it.
+ */
+import { unlinkSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+
+const holderSchema = z.object({ pid: z.number(), user: z.string(), since: z.string(), what: z.string() });
+export type Holder = z.infer<typeof holderSchema>;
+
+/** Longest that a holder whose event loop is busy gets to say who it is. */
+const ASK_TIMEOUT_MS = 2000;
+
+/**
+ * Where the lock lives: a name in Linux's abstract namespace (no file, nothing stale), a socket file elsewhere.
+ * `QUALIFY_LOCK` names another one; two sessions under different names do not exclude each other.
+ */
+export const lockAddress = (): string => {
+  const name = process.env.QUALIFY_LOCK ?? 'qualify.lock';
+  return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), name);
+};
+
+export interface MachineLock {
+  /** Safe to call twice. */
+  release(): Promise<void>;
+}
+
+/** Listens and tells everyone who connects who holds the lock. Null when somebody else listens there already. */
+function listen(address: string, holder: Holder): Promise<MachineLock | null> {
+  return new Promise((resolve, reject) => {
+    const asking = new Set<Socket>();
+    const server = createServer((socket) => {
+      asking.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => asking.delete(socket));
+      socket.unref();
+      socket.write(`${JSON.stringify(holder)}\n`);
+    });
+    const release = (): Promise<void> =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of asking) socket.destroy();
+      });
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)));
+    // Other users may ask too; an abstract address knows no permissions.
+    const open = address.startsWith('\0') ? {} : { readableAll: true, writableAll: true };
+    server.listen({ path: address, ...open }, () => {
+      server.unref();
+      resolve({ release });
+    });
+  });
+}
+
+type Asked = { state: 'held'; holder: Holder | null; released: Promise<void>; hangUp: () => void } | { state: 'free' };
+
+/** Asks the lock who holds it. `released` resolves when the holder lets go or dies. */
+function ask(address: string, signal: AbortSignal | undefined): Promise<Asked> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ path: address });
+    const released = new Promise<void>((done) => socket.once('close', () => done()));
+    let text = '';
+    const answer = (holder: Holder | null): void => {
+      clearTimeout(timer);
+      resolve({ state: 'held', holder, released, hangUp: () => socket.destroy() });
+    };
+    const timer = setTimeout(() => answer(null), ASK_TIMEOUT_MS);
+    signal?.addEventListener('abort', () => socket.destroy(), { once: true });
+    socket.on('data', (data) => {
+      text += data.toString('utf8');
+      if (text.includes('\n')) answer(parseHolder(text));
+    });
+    socket.once('error', () => {
+      clearTimeout(timer);
+      resolve({ state: 'free' });
+    });
+  });
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    return holderSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+const describe = (holder: Holder | null): string =>
+  holder === null
+    ? 'a process that does not answer'
+    : `pid ${holder.pid} of ${holder.user} (${holder.what}), since ${holder.since}`;
+
+export interface LockOptions {
+  /** What holds it, for the message to others: a session's name. */
+  what: string;
+  /** Wait for the holder instead of failing; told once who that is. */
+  wait: boolean;
+  onWait?: (message: string) => void;
+  signal?: AbortSignal;
+  address?: string;
+}
+
+/**
+ * Takes the lock.
+ * @throws QualifyError `ERR_QUALIFY_LOCKED` (exit 15) naming the holder, unless `wait`.
+ */
+export async function takeMachineLock(options: LockOptions): Promise<MachineLock> {
+  const address = options.address ?? lockAddress();
+  const holder = { pid: process.pid, user: userInfo().username, since: new Date().toISOString(), what: options.what };
+  let told = false;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const lock = await listen(address, holder);
+    if (lock !== null) return lock;
+    const asked = await ask(address, options.signal);
+    if (asked.state === 'free') {
+      // A socket file outlives its process where there is no abstract namespace: nobody answers, so it is stale.
+      if (!address.startsWith('\0')) unlinkSync(address);
+      continue;
+    }
+    const message = `The machine is taken by ${describe(asked.holder)}.`;
+    if (!options.wait) {
+      asked.hangUp();
+      throw new QualifyError('ERR_QUALIFY_LOCKED', message, {
+        exit: 'infrastructure',
+        hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
+      });
+    }
+    if (!told) options.onWait?.(message);
+    told = true;
+    await asked.released;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The DSSE envelope: what a run's statement travels in. One payload type, one Ed25519 signature, one spelling of the
+ * file: `qualify` takes exactly the bytes that it would write, so that no byte of a run folder can change unnoticed.
+ */
+import { sign, verify } from 'node:crypto';
+import { z } from 'zod';
+import { decodeBase64 } from './base64.js';
+import { invalid } from './invalid.js';
+import type { SigningKey } from './key-store.js';
+import { preAuthenticationEncoding } from './pae.js';
+import type { PublicKey } from './public-key.js';
+import { parseStrictJson } from './strict-json.js';
+
+/** The only payload type that is signed or accepted; compared before anything is decoded (type confusion, CVE-2022-35929). */
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+export const ENVELOPE_FILE = 'manifest.dsse.json';
+const MAXIMUM_BYTES = 32 * 1024 * 1024;
+const MAXIMUM_DEPTH = 32;
+const SIGNATURE_BYTES = 64;
+
+const envelopeSchema = z.strictObject({
+  payload: z.string(),
+  payloadType: z.string(),
+  signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })).length(1),
+});
+type Envelope = z.infer<typeof envelopeSchema>;
+
+/** An envelope that has been read, not yet believed. */
+export interface SealedPayload {
+  readonly payload: Buffer;
+  readonly signature: Buffer;
+  /** Unauthenticated until `openEnvelope` has compared it with the key's own name. */
+  readonly claimedKeyId: string;
+}
+
+/** Text of the envelope over `payload`, signed by `key`. */
+export function signEnvelope(payload: Uint8Array, key: SigningKey): string {
+  const signature = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), key.privateKey);
+  return serialize({
+    payload: Buffer.from(payload).toString('base64'),
+    payloadType: PAYLOAD_TYPE,
+    signatures: [{ keyid: key.publicKey.keyId, sig: signature.toString('base64') }],
+  });
+}
+
+/** Reads an envelope strictly. Throws a `QualifyError` (exit `invalid`). */
+export function readEnvelope(bytes: Uint8Array): SealedPayload {
+  const limits = { file: ENVELOPE_FILE, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH };
+  const parsed = envelopeSchema.safeParse(parseStrictJson(bytes, limits));
+  if (!parsed.success) throw invalid(ENVELOPE_FILE, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
+  const envelope = parsed.data;
+  if (envelope.payloadType !== PAYLOAD_TYPE) {
+    throw invalid(
+      ENVELOPE_FILE,
+      `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`,
+    );
+  }
+  const payload = decodeBase64(envelope.payload);
+  if (!payload) throw invalid(ENVELOPE_FILE, 'has a payload that is not standard padded base64');
+  const entry = envelope.signatures[0];
+  const signature = entry && decodeBase64(entry.sig);
+  if (!entry || signature?.length !== SIGNATURE_BYTES) {
+    throw invalid(
+      ENVELOPE_FILE,
+      `has a signature that is not ${SIGNATURE_BYTES} bytes in standard padded base64`,
+    );
+  }
+  if (!Buffer.from(serialize(envelope)).equals(bytes)) {
+    throw invalid(ENVELOPE_FILE, 'is not spelt as qualify writes it (whitespace or order of keys differs)');
+  }
+  return { payload, signature, claimedKeyId: entry.keyid };
+}
+
+/** The payload, once `key` is shown to have signed it. Throws a `QualifyError` (exit `invalid`). */
+export function openEnvelope(sealed: SealedPayload, key: PublicKey): Buffer {
+  if (!verify(null, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), key.object, sealed.signature)) {
+    const claimed = JSON.stringify(sealed.claimedKeyId);
+    throw invalid(
+      ENVELOPE_FILE,
+      `is not signed by ${key.keyId}: the signature does not match (it names ${claimed})`,
+    );
+  }
+  if (sealed.claimedKeyId !== key.keyId) {
+    throw invalid(
+      ENVELOPE_FILE,
+      `names the key ${JSON.stringify(sealed.claimedKeyId)} but is signed by ${key.keyId}`,
+    );
+  }
+  return sealed.payload;
+}
+
+function serialize({ payload, payloadType, signatures }: Envelope): string {
+  const [signature] = signatures;
+  return `${JSON.stringify({ payload, payloadType, signatures: [{ keyid: signature?.keyid, sig: signature?.sig }] }, null, 2)}\n`;
+}

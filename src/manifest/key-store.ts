@@ -1,0 +1,159 @@
+/**
+ * The user's keys: a folder of mode 0700 that holds, for each key of the user's own, `NAME.pem` (PKCS#8, 0600),
+ * `NAME.pub.pem` (SPKI) and `NAME.pub` (OpenSSH). A `.pub.pem` or `.pub` alone is somebody else's key that the user
+ * trusts. The private key never leaves this folder, and no engine is ever started with its path or bytes.
+ */
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import { chmod, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { QualifyError } from '../errors.js';
+import { nameSchema } from '../matrix/schema.js';
+import { type PublicKey, parsePublicKey, publicKeyFromObject, sshLine } from './public-key.js';
+
+/** Name of the key that the first run makes and that sessions sign with. */
+export const DEFAULT_KEY = 'default';
+
+/** A key that can sign. */
+export interface SigningKey {
+  readonly name: string;
+  readonly publicKey: PublicKey;
+  readonly privateKey: KeyObject;
+  readonly path: string;
+}
+
+/** A key of the folder, its own or a trusted one. */
+export interface StoredKey {
+  readonly name: string;
+  readonly publicKey: PublicKey;
+  /** True when the private half is there too. */
+  readonly own: boolean;
+  readonly path: string;
+}
+
+/** `$XDG_CONFIG_HOME/qualify/keys`, or below `~/.config`. */
+export function keyFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  const config = environment.XDG_CONFIG_HOME;
+  return join(config?.startsWith('/') ? config : join(homedir(), '.config'), 'qualify', 'keys');
+}
+
+/** Makes a key. Refuses to replace one. */
+export async function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+  checkName(name);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  const path = join(folder, `${name}.pem`);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const partial = join(folder, `${name}.${randomUUID()}.partial`);
+  await writeFile(partial, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' });
+  try {
+    // A link fails where a rename would replace: of two processes that start together, one wins and no key is lost.
+    await link(partial, path);
+  } catch (cause) {
+    throw isErrno(cause, 'EEXIST') ? alreadyThere(name, path) : cause;
+  } finally {
+    await rm(partial, { force: true });
+  }
+  return loadKey(name, folder);
+}
+
+/** Loads a key of the user's own and rewrites its public halves if they are gone. */
+export async function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+  checkName(name);
+  const path = join(folder, `${name}.pem`);
+  const privateKey = await readPrivateKey(path);
+  const publicKey = publicKeyFromObject(privateKey, path);
+  await writeUnlessThere(join(folder, `${name}.pub.pem`), publicKey.pem);
+  await writeUnlessThere(join(folder, `${name}.pub`), `${sshLine(publicKey, `qualify-${name}`)}\n`);
+  return { name, publicKey, privateKey, path };
+}
+
+/** The key that sessions sign with; the first call on a machine makes it. `created` says so, for a line on stderr. */
+export async function loadOrCreateKey(folder = keyFolder()): Promise<SigningKey & { created: boolean }> {
+  try {
+    return { ...(await loadKey(DEFAULT_KEY, folder)), created: false };
+  } catch (error) {
+    if (!(error instanceof QualifyError && error.code === 'ERR_QUALIFY_NO_KEY')) throw error;
+  }
+  try {
+    return { ...(await generateKey(DEFAULT_KEY, folder)), created: true };
+  } catch (error) {
+    if (!(error instanceof QualifyError && error.code === 'ERR_QUALIFY_KEY_EXISTS')) throw error;
+    return { ...(await loadKey(DEFAULT_KEY, folder)), created: false };
+  }
+}
+
+/** Every key of the folder by name, trusted ones included. A file that is no key is an error: trust is never guessed. */
+export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
+  const files = await readdir(folder).catch((cause: unknown): string[] => {
+    if (isErrno(cause, 'ENOENT')) return [];
+    throw cause;
+  });
+  const keys: StoredKey[] = [];
+  for (const file of files.sort()) {
+    const name = file.replace(/\.pub(\.pem)?$/, '');
+    if (name === file || (file.endsWith('.pub') && files.includes(`${name}.pub.pem`))) continue;
+    const path = join(folder, file);
+    const publicKey = parsePublicKey(await readFile(path, 'utf8'), path);
+    keys.push({ name, publicKey, own: files.includes(`${name}.pem`), path });
+  }
+  return keys;
+}
+
+async function readPrivateKey(path: string): Promise<KeyObject> {
+  const info = await stat(path).catch((cause: unknown) => {
+    throw isErrno(cause, 'ENOENT') ? noKey(path, cause) : cause;
+  });
+  if ((info.mode & 0o077) !== 0) {
+    throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${path} can be read by other users`, {
+      exit: 'infrastructure',
+      where: path,
+      hint: `If nobody else has read it: chmod 600 ${path}. Otherwise make another key.`,
+    });
+  }
+  try {
+    return createPrivateKey(await readFile(path));
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_PRIVATE_KEY', `${path} does not parse as a PKCS#8 private key`, {
+      exit: 'infrastructure',
+      where: path,
+      hint: 'Move the file away and run `qualify keys generate`.',
+      cause,
+    });
+  }
+}
+
+async function writeUnlessThere(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: 0o644, flag: 'wx' }).catch((cause: unknown) => {
+    if (!isErrno(cause, 'EEXIST')) throw cause;
+  });
+}
+
+function checkName(name: string): void {
+  if (nameSchema.safeParse(name).success && !name.includes('.')) return;
+  throw new QualifyError('ERR_QUALIFY_KEY_NAME', `"${name}" cannot name a key`, {
+    exit: 'usage',
+    hint: 'Use letters, digits, dashes and underscores.',
+  });
+}
+
+function alreadyThere(name: string, path: string): QualifyError {
+  return new QualifyError('ERR_QUALIFY_KEY_EXISTS', `there is a key "${name}" already`, {
+    exit: 'usage',
+    where: path,
+    hint: 'Give the new one another name: qualify keys generate NAME',
+  });
+}
+
+function noKey(path: string, cause: unknown): QualifyError {
+  return new QualifyError('ERR_QUALIFY_NO_KEY', `there is no key ${path}`, {
+    exit: 'usage',
+    where: path,
+    hint: 'Make one: qualify keys generate',
+    cause,
+  });
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,148 @@
+/**
+ * Replays what was said to engines: every request in the evidence carries the prompt of the plan, and every number of
+ * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { generatedTokens as askedTokens } from '../plan/generated-tokens.js';
+import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
+import { QualifyError } from '../errors.js';
+import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
+import { promptTokens } from '../plan/prompts.js';
+import type { Plan } from '../plan/schema.js';
+import type { EvidenceIndex } from './evidence-index.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+/** Bytes of a listed file, checked against the index as they are read. */
+type Read = (path: string) => Promise<Buffer>;
+
+/** A request as the plan and the purpose determine it. */
+type Asked = Parameters<typeof completionBody>[0];
+
+/** Checks every exchange of the journal. Returns how many there were. Throws a `QualifyError` (exit `invalid`). */
+export async function replayExchanges(
+  plan: Plan,
+  entries: readonly Entry[],
+  index: EvidenceIndex,
+  read: Read,
+): Promise<number> {
+  const tokensOf = memoizePrompts(plan);
+  let exchanges = 0;
+  for (const entry of entries) {
+    for (const evidence of evidenceOf(entry)) checkReference(entry, evidence, index);
+    if (entry.kind === 'ready') await checkProps(entry, read);
+    for (const { answer, asked } of exchangesOf(plan, entry, tokensOf)) {
+      await checkExchange(entry, answer, asked, read);
+      exchanges += 1;
+    }
+  }
+  return exchanges;
+}
+
+function exchangesOf(
+  plan: Plan,
+  entry: Entry,
+  tokensOf: (id: string) => number[],
+): { answer: Answer; asked: Asked }[] {
+  if (entry.kind !== 'sample' && entry.kind !== 'control') return [];
+  const prompt = plan.prompts.find((candidate) => candidate.id === entry.prompt);
+  const cell = plan.cells.find((candidate) => candidate.id === prompt?.cell);
+  const purpose = entry.kind === 'sample' ? entry.purpose : 'control';
+  if (!prompt || !cell || prompt.kind !== purpose || prompt.sha256 !== entry.promptSha256) {
+    throw wrong(
+      entry,
+      `names the prompt ${JSON.stringify(entry.prompt)}, which the plan does not have for a ${purpose}`,
+    );
+  }
+  if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
+    throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
+  }
+  const generatedTokens = purpose === 'control' ? cell.generatedTokens : askedTokens(plan, cell, purpose);
+  const asked = { tokens: tokensOf(prompt.id), chunk: cell.chunk, generatedTokens };
+  if (entry.kind === 'sample') return [{ answer: entry.answer, asked: { ...asked, reuseCache: false } }];
+  return [entry.first, entry.second].map((answer) => ({ answer, asked: { ...asked, reuseCache: true } }));
+}
+
+async function checkExchange(entry: Entry, answer: Answer, asked: Asked, read: Read): Promise<void> {
+  const { path } = answer.request;
+  if ((await read(path)).toString('utf8') !== completionBody(asked)) {
+    throw invalid(
+      path,
+      `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`,
+    );
+  }
+  const body = (await read(answer.response.path)).toString('utf8');
+  const { clientMs: _clock, request: _request, response: _response, ...recorded } = answer;
+  const said = readLive(answer.response.path, () => readCompletion(body));
+  const field = firstDifference(recorded, said);
+  if (field !== null) {
+    throw wrong(entry, `says another ${field} than the engine's answer in ${answer.response.path}`);
+  }
+}
+
+async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
+  const body = (await read(entry.props.path)).toString('utf8');
+  const { witness } = readLive(entry.props.path, () => readProps(body));
+  const field = firstDifference(entry.witness, witness);
+  if (field !== null)
+    throw wrong(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
+}
+
+/** A body that was readable during the session and is not now is a broken file, whatever its digest says. */
+function readLive<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof QualifyError)
+      throw invalid(path, `is not what an engine answers: ${error.message}`, error);
+    throw error;
+  }
+}
+
+function checkReference(entry: Entry, { path, sha256 }: Evidence, index: EvidenceIndex): void {
+  const listed = index.get(path);
+  if (listed === undefined) throw wrong(entry, `rests on ${path}, which is not in the evidence`);
+  if (listed !== sha256)
+    throw wrong(entry, `rests on ${path} with the SHA-256 ${sha256}, but the file has ${listed}`);
+}
+
+/** Every file that an entry rests on. */
+function evidenceOf(entry: Entry): Evidence[] {
+  switch (entry.kind) {
+    case 'session':
+      return [entry.machine];
+    case 'build':
+    case 'stop':
+      return [entry.log];
+    case 'ready':
+      return [entry.props];
+    case 'sample':
+      return [entry.answer.request, entry.answer.response];
+    case 'control':
+      return [entry.first, entry.second].flatMap(({ request, response }) => [request, response]);
+    default:
+      return [];
+  }
+}
+
+/** Name of the first field that differs, or null. */
+function firstDifference<T extends object>(recorded: T, said: T): string | null {
+  for (const [field, value] of Object.entries(said)) {
+    if (!isDeepStrictEqual(value, Object.entries(recorded).find(([name]) => name === field)?.[1]))
+      return field;
+  }
+  return null;
+}
+
+/** A prompt is asked once an arm and round: its tokens are made once. */
+function memoizePrompts(plan: Plan): (id: string) => number[] {
+  const made = new Map<string, number[]>();
+  return (id) => {
+    const tokens = made.get(id) ?? [...promptTokens(plan, id)];
+    made.set(id, tokens);
+    return tokens;
+  };
+}
+
+const wrong = (entry: Entry, why: string): QualifyError =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);

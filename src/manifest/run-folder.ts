@@ -1,0 +1,65 @@
+/** Reads the parts of a run folder that follow from each other: plan, journal, verdict. Strict, and by the bytes given. */
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import type { Entry } from '../journal/entries.js';
+import { parseJournal } from '../journal/read.js';
+import { type Fingerprint, fingerprintSchema } from '../machine/fingerprint.js';
+import { type Plan, planSchema } from '../plan/schema.js';
+import { type Verdict, verdictSchema } from '../verdict/schema.js';
+import { invalid } from './invalid.js';
+import { parseStrictJson } from './strict-json.js';
+
+export const PLAN_FILE = 'plan.json';
+export const JOURNAL_FILE = 'journal.jsonl';
+export const VERDICT_FILE = 'verdict.json';
+export const REPORT_FILE = 'report.md';
+
+const MAXIMUM_BYTES = 256 * 1024 * 1024;
+const MAXIMUM_DEPTH = 32;
+
+/** What a run decided beforehand, saw, and concluded. */
+export interface RunRecord {
+  plan: Plan;
+  entries: Entry[];
+  verdict: Verdict;
+  /** What the journal's first line points at. */
+  machine: Fingerprint;
+}
+
+/** Parses the files. `read` gives the bytes of a file of the run folder. */
+export async function readRecord(read: (path: string) => Promise<Buffer>): Promise<RunRecord> {
+  const plan = parseJson(PLAN_FILE, await read(PLAN_FILE), planSchema);
+  const entries = readEntries(await read(JOURNAL_FILE));
+  const verdict = parseJson(VERDICT_FILE, await read(VERDICT_FILE), verdictSchema);
+  return { plan, entries, verdict, machine: await readMachine(entries, read) };
+}
+
+/** Parses one JSON file by its schema. Throws a `QualifyError` (exit `invalid`) that names file and field. */
+export function parseJson<T>(file: string, bytes: Buffer, schema: z.ZodType<T>): T {
+  const value = parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw invalid(file, `does not fit its schema: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+async function readMachine(
+  entries: readonly Entry[],
+  read: (path: string) => Promise<Buffer>,
+): Promise<Fingerprint> {
+  const [session] = entries;
+  if (session?.kind !== 'session') throw invalid(JOURNAL_FILE, 'does not begin with a session');
+  const { path } = session.machine;
+  const machine = parseJson(path, await read(path), fingerprintSchema);
+  if (machine.id !== session.machineId)
+    throw invalid(path, 'describes another machine than the journal names');
+  return machine;
+}
+
+function readEntries(bytes: Buffer): Entry[] {
+  try {
+    return parseJournal(bytes.toString('utf8'), JOURNAL_FILE);
+  } catch (error) {
+    if (!(error instanceof QualifyError)) throw error;
+    throw invalid(error.where ?? JOURNAL_FILE, `breaks a rule of journals: ${error.message}`, error);
+  }
+}

@@ -1,0 +1,61 @@
+/** Seals a finished run folder: index, statement, envelope, public key. */
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256 } from '../digest.js';
+import { QualifyError } from '../errors.js';
+import { planDigest } from '../plan/build.js';
+import { ENVELOPE_FILE, signEnvelope } from './envelope.js';
+import {
+  type EvidenceIndex,
+  formatIndex,
+  KEY_FILE,
+  readRegular,
+  writeEvidenceIndex,
+} from './evidence-index.js';
+import type { SigningKey } from './key-store.js';
+import { readRecord } from './run-folder.js';
+import { buildStatement, type Statement, serializeStatement } from './statement.js';
+
+/** What sealing made. */
+export interface SealedRun {
+  path: string;
+  keyId: string;
+  statement: Statement;
+}
+
+/**
+ * Writes `evidence.sha256`, `key.pub.pem` and `manifest.dsse.json` into a run folder whose every other file is written.
+ * The statement is made from the files on disk, not from what the session remembers. A sealed folder is not sealed again.
+ */
+export async function seal(runFolder: string, key: SigningKey): Promise<SealedRun> {
+  const index = await writeEvidenceIndex(runFolder);
+  const record = await readRecord((path) => readRegular(runFolder, path));
+  const statement = buildStatement({
+    ...record,
+    planDigest: planDigest(record.plan),
+    evidence: await describeEvidence(runFolder, index),
+    signer: key.publicKey.keyId,
+  });
+  const path = join(runFolder, ENVELOPE_FILE);
+  await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
+  try {
+    await writeFile(path, signEnvelope(serializeStatement(statement), key), { flag: 'wx' });
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_SEAL', `${path} cannot be written`, {
+      exit: 'infrastructure',
+      where: path,
+      hint: 'A run folder is sealed once; look at its owner, its mode and the free space of its disk.',
+      cause,
+    });
+  }
+  return { path, keyId: key.publicKey.keyId, statement };
+}
+
+async function describeEvidence(
+  runFolder: string,
+  index: EvidenceIndex,
+): Promise<{ sha256: string; files: number; bytes: number }> {
+  let bytes = 0;
+  for (const path of index.keys()) bytes += (await stat(join(runFolder, path))).size;
+  return { sha256: sha256(formatIndex(index)), files: index.size, bytes };
+}

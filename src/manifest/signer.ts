@@ -1,0 +1,85 @@
+/**
+ * Which key a run is checked with. Trust comes from the person who verifies: the key that was asked for, or a key of
+ * the user's folder. The key that travels in the run folder only shows that the folder is consistent with itself.
+ */
+import { readFile } from 'node:fs/promises';
+import { QualifyError } from '../errors.js';
+import { ENVELOPE_FILE } from './envelope.js';
+import { KEY_FILE } from './evidence-index.js';
+import { invalid } from './invalid.js';
+import { keyFolder, listKeys } from './key-store.js';
+import { type PublicKey, parsePublicKey } from './public-key.js';
+
+export interface Signer {
+  key: PublicKey;
+  /** `asked`: by --key. `own` and `trusted`: in the user's folder. `unknown`: only the folder itself vouches for the key. */
+  trust: 'asked' | 'own' | 'trusted' | 'unknown';
+  /** Name in the user's folder, if it is there. */
+  name: string | null;
+}
+
+export interface SignerOptions {
+  /** `--key`: a PEM or OpenSSH file, or a fingerprint. */
+  asked: string | undefined;
+  /** Bytes of `key.pub.pem` of the run folder, or null when it has none. */
+  travelling: Buffer | null;
+  /** The unauthenticated key name of the envelope; picks among trusted keys, and is compared after verification. */
+  claimedKeyId: string;
+  folder?: string;
+}
+
+/** The key to check with. Throws when the key that was asked for is not there, or when there is none at all. */
+export async function chooseSigner(options: SignerOptions): Promise<Signer> {
+  const travelling = options.travelling && parseTravelling(options.travelling);
+  if (options.asked !== undefined && !isFingerprint(options.asked)) {
+    return { key: await readAsked(options.asked), trust: 'asked', name: null };
+  }
+  const stored = await listKeys(options.folder ?? keyFolder());
+  const wanted = options.asked ?? travelling?.keyId ?? options.claimedKeyId;
+  const known = stored.find(({ publicKey }) => publicKey.keyId === wanted);
+  if (known) {
+    const trust = options.asked !== undefined ? 'asked' : known.own ? 'own' : 'trusted';
+    return { key: known.publicKey, trust, name: known.name };
+  }
+  // A fingerprint is a digest of the key, so a travelling key that has the one asked for is the one asked for.
+  if (travelling && (options.asked === undefined || travelling.keyId === options.asked)) {
+    return { key: travelling, trust: options.asked === undefined ? 'unknown' : 'asked', name: null };
+  }
+  if (options.asked === undefined) {
+    throw invalid(KEY_FILE, 'is missing, and none of your keys signed this run: name one with --key');
+  }
+  throw wrongSigner(options.asked, travelling?.keyId ?? options.claimedKeyId);
+}
+
+/** The travelling key must be the one that signed: a folder that carries another one was tampered with. */
+export function checkTravellingKey(travelling: Buffer | null, key: PublicKey): void {
+  if (travelling && parseTravelling(travelling).keyId !== key.keyId) {
+    throw invalid(KEY_FILE, `is not the key that signed, ${key.keyId}`);
+  }
+}
+
+function parseTravelling(bytes: Buffer): PublicKey {
+  const key = parsePublicKey(bytes.toString('utf8'), KEY_FILE);
+  if (!Buffer.from(key.pem).equals(bytes)) throw invalid(KEY_FILE, 'is not spelt as qualify writes it');
+  return key;
+}
+
+async function readAsked(path: string): Promise<PublicKey> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_KEY_FILE', `the key ${path} cannot be read`, {
+      exit: 'usage',
+      where: path,
+      hint: 'Give a .pub.pem file, a .pub file, or a fingerprint such as SHA256:…',
+      cause,
+    });
+  }
+  return parsePublicKey(text, path);
+}
+
+const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.test(text);
+
+const wrongSigner = (asked: string, found: string): QualifyError =>
+  invalid(ENVELOPE_FILE, `is not signed by ${asked}: it names ${JSON.stringify(found)}`);

@@ -1,0 +1,89 @@
+/**
+ * JSON from strangers. Bounded in size and depth before anything recursive sees it, UTF-8 without replacement, no
+ * duplicate keys (parsers disagree on which one counts), no `__proto__`, no lone surrogates, no infinite numbers.
+ */
+import { visit } from 'jsonc-parser';
+import { invalid } from './invalid.js';
+
+/** In Unicode mode a pair of surrogates is one character, so this finds only those without a partner. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+export interface JsonLimits {
+  /** File name for messages. */
+  file: string;
+  maximumBytes: number;
+  maximumDepth: number;
+}
+
+/** Parses the very bytes given. Throws a `QualifyError` (exit `invalid`) that names the file and the offset. */
+export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown {
+  const { file } = limits;
+  if (bytes.length > limits.maximumBytes) {
+    throw invalid(file, `is ${bytes.length} bytes long; at most ${limits.maximumBytes} are read`);
+  }
+  const text = decodeUtf8(bytes, file);
+  checkDepth(text, limits);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(file, `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+  }
+  checkContents(text, file);
+  return value;
+}
+
+function decodeUtf8(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw invalid(file, 'is not UTF-8', cause);
+  }
+}
+
+/** A loop rather than a parser: a file of a million brackets must not reach a recursive one. */
+function checkDepth(text: string, limits: JsonLimits): void {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '{' || char === '[') depth += 1;
+    else if (char === '}' || char === ']') depth -= 1;
+    if (depth > limits.maximumDepth) {
+      throw invalid(limits.file, `nests deeper than ${limits.maximumDepth} levels at offset ${at}`);
+    }
+  }
+}
+
+/** What `JSON.parse` lets through. Keys are compared after unescaping, so `"a"` and `"\u0061"` are duplicates. */
+function checkContents(text: string, file: string): void {
+  const open: Set<string>[] = [];
+  visit(text, {
+    onObjectBegin: () => {
+      open.push(new Set());
+    },
+    onObjectEnd: () => {
+      open.pop();
+    },
+    onObjectProperty: (key, offset) => {
+      const keys = open.at(-1);
+      if (key === '__proto__') throw invalid(file, `has a key "__proto__" at offset ${offset}`);
+      if (LONE_SURROGATE.test(key))
+        throw invalid(file, `has a key with a lone surrogate at offset ${offset}`);
+      if (keys?.has(key)) throw invalid(file, `has the key "${key}" twice, again at offset ${offset}`);
+      keys?.add(key);
+    },
+    onLiteralValue: (value, offset) => {
+      if (typeof value === 'number' && !Number.isFinite(value)) {
+        throw invalid(file, `has a number beyond any double at offset ${offset}`);
+      }
+      if (typeof value === 'string' && LONE_SURROGATE.test(value)) {
+        throw invalid(file, `has a string with a lone surrogate at offset ${offset}`);
+      }
+    },
+  });
+}

@@ -1,0 +1,152 @@
+/**
+ * Checks a run folder that may come from anybody: who signed, that the set of files is closed and unchanged, and that
+ * every number follows again from the journal. Needs no network, no engine and no path of the machine that measured.
+ * Each step reads only what the steps before it have authenticated.
+ */
+import { lstat, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { sha256 } from '../digest.js';
+import { QualifyError } from '../errors.js';
+import { ENVELOPE_FILE, openEnvelope, readEnvelope } from './envelope.js';
+import {
+  checkClosedSet,
+  INDEX_FILE,
+  KEY_FILE,
+  parseIndex,
+  readListed,
+  readRegular,
+} from './evidence-index.js';
+import { invalid } from './invalid.js';
+import { firstJsonDifference } from './json-difference.js';
+import { replayConclusion } from './replay-conclusion.js';
+import { replayExchanges } from './replay-exchanges.js';
+import { replayPlan } from './replay-plan.js';
+import { readRecord } from './run-folder.js';
+import { checkTravellingKey, chooseSigner, type Signer } from './signer.js';
+import {
+  buildStatement,
+  PREDICATE_TYPE,
+  type Statement,
+  serializeStatement,
+  statementSchema,
+} from './statement.js';
+import { parseStrictJson } from './strict-json.js';
+
+export interface VerifyOptions {
+  /** A key file or a fingerprint; only this key will do. */
+  key?: string;
+  /** The user's keys; the default folder unless a test gives another. */
+  keyFolder?: string;
+}
+
+/** A run that stood up to every check. */
+export interface Verification {
+  signer: Signer;
+  statement: Statement;
+  /** What was checked, in order, each with what was found. */
+  checks: readonly { name: string; found: string }[];
+}
+
+const PAYLOAD_LIMITS = { file: ENVELOPE_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
+
+/** Verifies a run folder. Throws a `QualifyError` with exit `invalid` that names the file and why. */
+export async function verifyRun(runFolder: string, options: VerifyOptions = {}): Promise<Verification> {
+  await checkFolder(runFolder);
+  const checks: { name: string; found: string }[] = [];
+  const report = (name: string, found: string): void => {
+    checks.push({ name, found });
+  };
+  const { signer, statement, payload } = await checkSignature(runFolder, options);
+  report('signature', `Ed25519 over the statement, by ${signer.key.keyId}`);
+
+  const indexBytes = await readRegular(runFolder, INDEX_FILE);
+  const indexDigest = statement.subject.find((subject) => subject.name === INDEX_FILE)?.digest;
+  if (!indexDigest || !('sha256' in indexDigest) || indexDigest.sha256 !== sha256(indexBytes)) {
+    throw invalid(
+      INDEX_FILE,
+      `has changed: its SHA-256 is ${sha256(indexBytes)}, which the statement does not have`,
+    );
+  }
+  const index = parseIndex(indexBytes.toString('utf8'));
+  const bytes = await checkClosedSet(runFolder, index);
+  report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
+
+  const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
+  const record = await readRecord(read);
+  const { plan, entries } = record;
+  const planDigest = replayPlan(plan, entries);
+  report(
+    'plan',
+    `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`,
+  );
+  const exchanges = await replayExchanges(plan, entries, index, read);
+  report(
+    'exchanges',
+    `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,
+  );
+  const recomputed = await replayConclusion(plan, entries, read);
+  report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
+
+  const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
+  const expected = buildStatement({ ...record, planDigest, evidence, signer: signer.key.keyId });
+  const difference = firstJsonDifference(statement, expected);
+  if (difference !== null)
+    throw invalid(ENVELOPE_FILE, `states what does not follow from the run: ${difference}`);
+  if (!serializeStatement(expected).equals(payload)) {
+    throw invalid(ENVELOPE_FILE, 'has a payload that is not spelt as RFC 8785 says');
+  }
+  report('statement', 'every field follows from plan, journal and verdict');
+  return { signer, statement, checks };
+}
+
+async function checkFolder(runFolder: string): Promise<void> {
+  const info = await stat(runFolder).catch(() => null);
+  if (info?.isDirectory()) return;
+  throw new QualifyError('ERR_QUALIFY_NO_RUN', `there is no run folder ${runFolder}`, {
+    exit: 'usage',
+    where: runFolder,
+    hint: 'Give the folder that holds manifest.dsse.json, by default .qualify/runs/SESSION',
+  });
+}
+
+/** Envelope, key, signature, and only then the payload: the bytes that were signed are the bytes that are parsed. */
+async function checkSignature(
+  runFolder: string,
+  options: VerifyOptions,
+): Promise<{ signer: Signer; statement: Statement; payload: Buffer }> {
+  const sealed = readEnvelope(await readRegular(runFolder, ENVELOPE_FILE));
+  const travelling = await readTravellingKey(runFolder);
+  const signer = await chooseSigner({
+    asked: options.key,
+    travelling,
+    claimedKeyId: sealed.claimedKeyId,
+    ...(options.keyFolder === undefined ? {} : { folder: options.keyFolder }),
+  });
+  const payload = openEnvelope(sealed, signer.key);
+  checkTravellingKey(travelling, signer.key);
+  return { signer, statement: readStatement(payload, signer), payload };
+}
+
+function readStatement(payload: Buffer, signer: Signer): Statement {
+  const value = parseStrictJson(payload, PAYLOAD_LIMITS);
+  const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
+  if (type !== PREDICATE_TYPE) {
+    throw invalid(ENVELOPE_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);
+  }
+  const parsed = statementSchema.safeParse(value);
+  if (!parsed.success)
+    throw invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
+  if (parsed.data.predicate.signer !== signer.key.keyId) {
+    throw invalid(
+      ENVELOPE_FILE,
+      `was made by ${parsed.data.predicate.signer} and signed again by ${signer.key.keyId}`,
+    );
+  }
+  return parsed.data;
+}
+
+async function readTravellingKey(runFolder: string): Promise<Buffer | null> {
+  const there = await lstat(join(runFolder, KEY_FILE)).catch(() => null);
+  return there && readRegular(runFolder, KEY_FILE);
+}

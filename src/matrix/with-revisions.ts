@@ -1,0 +1,42 @@
+/** A matrix put onto git revisions: its cells, model, protocol and budgets with one arm a revision. Pure. */
+import type { Arm, Matrix } from './schema.js';
+
+/** Keys whose value is the same in every record. */
+function common(records: readonly Record<string, string>[]): Record<string, string> {
+  const [first = {}, ...others] = records;
+  return Object.fromEntries(Object.entries(first).filter(([key, value]) => others.every((other) => other[key] === value)));
+}
+
+const same = (lists: readonly (readonly string[])[]): boolean => new Set(lists.map((list) => JSON.stringify(list))).size <= 1;
+
+/**
+ * Replaces the arms. What the arms of the matrix have in common stays; what differs between them is dropped and named in
+ * `dropped`, because two differences at once (a revision and a switch) could not be told apart.
+ */
+export function withRevisions(
+  matrix: Matrix,
+  revisions: readonly { name: string; revision: string }[],
+): { matrix: Matrix; dropped: string[] } {
+  const old = Object.values(matrix.arms);
+  const switches = common(old.map((arm) => arm.switches));
+  const isShared = same(old.map((arm) => arm.arguments));
+  const names = new Set(old.flatMap((arm) => Object.keys(arm.switches)));
+  const dropped = [...names].filter((name) => !(name in switches));
+  const arms = revisions.map(({ name, revision }): [string, Arm] => [
+    name,
+    { revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
+  ]);
+  return { matrix: { ...matrix, arms: Object.fromEntries(arms) }, dropped: isShared ? dropped : [...dropped, 'arguments'] };
+}
+
+/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. No two are alike. */
+export function armNames(revisions: readonly string[]): string[] {
+  const names: string[] = [];
+  for (const revision of revisions) {
+    const plain = revision.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 56);
+    // Keys that are whole numbers would lose their place in the order of the arms.
+    const name = plain === '' || /^\d+$/.test(plain) ? `rev-${plain}` : plain;
+    names.push(names.includes(name) ? `${name}-${names.length + 1}` : name);
+  }
+  return names;
+}

@@ -1,0 +1,59 @@
+/** Makes the plan of a session: everything that decides, fixed before the first launch. */
+import { canonicalDigest } from '../digest.js';
+import { cellId } from '../matrix/cell-id.js';
+import { matrixDigest } from '../matrix/digest.js';
+import type { Matrix } from '../matrix/schema.js';
+import { buildOrder } from './order.js';
+import { vocabularyOf } from './preset.js';
+import { buildPrompts } from './prompts.js';
+import { type Plan, planSchema } from './schema.js';
+
+export interface PlanOptions {
+  /** Name of the session: `[a-z0-9-]`, 8 to 64 characters. */
+  session: string;
+  /** 64 hex digits. */
+  seed: string;
+  /** Runs exactly this many rounds and looks once, at the end. */
+  rounds?: number;
+}
+
+/**
+ * One-sided level of each look. Four looks at .0194 (Pocock) keep the chance of any false call at .05; fewer looks keep
+ * .0194, which is stricter than needed and comparable between sessions; more share .05 (Bonferroni).
+ */
+export const levelPerLook = (looks: number): number => (looks <= 4 ? 0.0194 : 0.05 / looks);
+
+/** The plan of a matrix. Pure: the same arguments give the same plan, to the byte. */
+export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
+  const looks = options.rounds === undefined ? matrix.protocol.looks : [options.rounds];
+  const cells = matrix.cells.map((cell) => ({
+    ...cell,
+    id: cellId(cell),
+    marginPercent: matrix.budgets[cell.phase],
+  }));
+  const arms = Object.entries(matrix.arms).map(([name, arm]) => ({ name, ...arm }));
+  const vocabulary = vocabularyOf(matrix.model);
+  return planSchema.parse({
+    schemaVersion: 1,
+    session: options.session,
+    seed: options.seed,
+    matrix: { name: matrix.name, title: matrix.title, digest: matrixDigest(matrix) },
+    model: matrix.model,
+    vocabulary,
+    engine: matrix.engine,
+    cells,
+    arms,
+    protocol: { ...matrix.protocol, looks },
+    budgets: matrix.budgets,
+    rounds: buildOrder(
+      arms.map((arm) => arm.name),
+      looks.at(-1) ?? 1,
+      options.seed,
+    ),
+    prompts: buildPrompts({ seed: options.seed, vocabulary }, cells, matrix.protocol),
+    decision: { rule: 'zone-v1', looks, levelPerLook: levelPerLook(looks.length), interval: matrix.protocol.interval },
+  });
+}
+
+/** Digest of a plan (RFC 8785): the first line of its journal. */
+export const planDigest = (plan: Plan): string => canonicalDigest(plan);

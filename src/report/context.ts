@@ -1,0 +1,96 @@
+/** What a report says beside the verdict: which builds, which model, which machine, how to check it. */
+import { z } from 'zod';
+import type { Entry, EntryOf } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+
+/** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
+export interface ReportContext {
+  plan: Plan;
+  entries: readonly Entry[];
+  /** Parsed `evidence/machine.json`; only what is recognised in it is shown. */
+  machine?: unknown;
+  /** How the reader finds the run folder; `.qualify/runs/<session>` when absent. */
+  runFolder?: string;
+}
+
+/** One line of provenance: `label: text`. Text may hold anything an engine or a user wrote; renderers escape it. */
+export interface Provenance {
+  label: string;
+  text: string;
+}
+
+const machineSchema = z.object({
+  cpu: z.object({ model: z.string(), logical: z.int(), governor: z.string().nullish() }),
+  memory: z.object({ totalBytes: z.string().regex(/^\d+$/) }),
+  system: z.object({ kernel: z.string(), distribution: z.string().nullish() }),
+});
+
+const entryOf = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): EntryOf<K> | undefined =>
+  entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
+
+const short = (digest: string): string => digest.slice(0, 12);
+
+function machineText({ machine, entries }: ReportContext): string {
+  const id = entryOf(entries, 'session')?.machineId;
+  const parsed = machineSchema.safeParse(machine);
+  const name = id === undefined ? 'unknown' : `machine ${short(id)}`;
+  if (!parsed.success) return name;
+  const { cpu, memory, system } = parsed.data;
+  const gigabytes = Math.round(Number(memory.totalBytes) / 2 ** 30);
+  const os = [system.distribution ?? 'Linux', system.kernel].join(', ');
+  return `${cpu.logical} x ${cpu.model}, ${gigabytes} GiB, ${os} (${name})`;
+}
+
+function modelText({ plan, entries }: ReportContext): string {
+  const name =
+    'preset' in plan.model
+      ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}`
+      : plan.model.path;
+  const sha = entryOf(entries, 'model')?.sha256;
+  return sha === undefined ? name : `${name}, sha256 ${short(sha)}`;
+}
+
+function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number]): string {
+  const build = entries.find((entry): entry is EntryOf<'build'> => entry.kind === 'build' && entry.arms.includes(arm.name));
+  const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
+  const settings = [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? 'switches at defaults' : '');
+  if (build === undefined) return `${arm.revision} (not built), ${settings}`;
+  const { requested, commit, tree, dirty } = build.revision;
+  const source = commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${short(commit)}`;
+  return `${requested} (${source}), binary ${short(build.binarySha256)}, ${settings}`;
+}
+
+/** The threads and instruction set that the launches report, once each. */
+function engineText(entries: readonly Entry[]): string {
+  const ready = entries.filter((entry): entry is EntryOf<'ready'> => entry.kind === 'ready');
+  const texts = ready.map(({ witness }) => `${witness.threads} threads, ${witness.isa}`);
+  return [...new Set(texts)].join('; ') || 'never ready';
+}
+
+function protocolText({ protocol, decision }: Plan): string {
+  return [
+    `${protocol.warmups} warm-ups and ${protocol.samples} samples a cell and launch`,
+    `looks after ${decision.looks.join(', ')} rounds`,
+    `${protocol.clock === 'cpu' ? 'CPU' : 'wall'} time decides`,
+    `${decision.interval} bounds at one-sided ${decision.levelPerLook}`,
+  ].join(', ');
+}
+
+/** Every line that belongs under a table of rates. */
+export function provenanceOf(context: ReportContext): Provenance[] {
+  const { plan, entries } = context;
+  const session = entryOf(entries, 'session');
+  return [
+    { label: 'session', text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}` },
+    { label: 'machine', text: machineText(context) },
+    { label: 'engine', text: engineText(entries) },
+    { label: 'model', text: modelText(context) },
+    ...plan.arms.map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) })),
+    { label: 'protocol', text: protocolText(plan) },
+    { label: 'matrix', text: `${plan.matrix.name}, sha256 ${short(plan.matrix.digest)}` },
+  ];
+}
+
+/** The command that checks the run. */
+export const verifyCommand = ({ plan, runFolder }: ReportContext): string =>
+  `qualify verify ${runFolder ?? `.qualify/runs/${plan.session}`}`;

@@ -1,0 +1,60 @@
+/** What stands under a table for each comparison: bounds, proofs, the other clock, reasons. Plain text, not escaped. */
+import { plainPercent } from '../verdict/percent.js';
+import type { Verdict } from '../verdict/schema.js';
+import { delta, interval, parityText, ratio } from './format.js';
+import type { Row } from './rows.js';
+
+export interface Detail {
+  label: string;
+  text: string;
+}
+
+function effectDetail({ cell, comparison }: Row): Detail[] {
+  const { effect } = comparison;
+  if (effect === null) return [];
+  const level = effect.level === null ? '' : `, one-sided ${(100 * effect.level).toFixed(2)} %`;
+  const rounds = `${effect.rounds} round${effect.rounds === 1 ? '' : 's'}`;
+  const bounds = effect.lower === null ? interval(effect) : `${interval(effect)} (${rounds}${level})`;
+  return [{ label: 'effect', text: `${delta(effect)} ${ratio(effect)}, ${bounds}; budget -${plainPercent(cell.marginPercent)}` }];
+}
+
+function sensitivityDetail({ comparison }: Row): Detail[] {
+  const { effect } = comparison;
+  if (effect === null || effect.minimumDetectablePercent === null) return [];
+  const more = effect.roundsStillNeeded;
+  const need = more === null ? '' : `; about ${more} more rounds to decide`;
+  return [{ label: 'sees', text: `slowdowns from ${plainPercent(effect.minimumDetectablePercent)} on (80 % power)${need}` }];
+}
+
+function otherClockDetail({ base, head }: Row): Detail[] {
+  if (!base?.otherClock || !head?.otherClock) return [];
+  const { clock } = base.otherClock;
+  const text = `${base.otherClock.median.toFixed(2)} -> ${head.otherClock.median.toFixed(2)} tok/s by ${clock} time (does not decide)`;
+  return [{ label: clock, text }];
+}
+
+/** All details of a row, in reading order. */
+export function detailsOf(row: Row): Detail[] {
+  const { cell, comparison } = row;
+  const { parity } = comparison;
+  const digest = parity.sha256 === null ? '' : `, sha256 ${parity.sha256.slice(0, 16)}`;
+  return [
+    ...effectDetail(row),
+    ...sensitivityDetail(row),
+    { label: 'parity', text: `${parityText(comparison)} (${parity.pairs} pairs${digest})` },
+    { label: 'cold', text: cell.coldness.status },
+    ...otherClockDetail(row),
+    ...comparison.reasons.map(({ code, message }) => ({ label: 'why', text: `${message} [${code}]` })),
+  ];
+}
+
+/** `FAIL (exit 10): 2 of 2 required cells decided, …` in one line. */
+export function headline(verdict: Verdict): string {
+  const required = verdict.cells.filter((cell) => cell.required);
+  const passed = required.filter((cell) => cell.verdict === 'pass').length;
+  return `${verdict.result.toUpperCase()} (exit ${verdict.exitCode}): ${passed} of ${required.length} required cells pass`;
+}
+
+/** What the numbers are, once for all rows. */
+export const legend = (verdict: Verdict): string =>
+  `Rates are medians by ${verdict.clock === 'cpu' ? 'CPU' : 'wall'} time over all retained samples. The change is the centre of the rounds' own ratios, so it is not exactly the ratio of the two medians.`;

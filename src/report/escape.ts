@@ -1,0 +1,31 @@
+/** Makes text of others harmless: an engine's name for a stage must not move the cursor, nor close a table. */
+
+/** Control characters, line and paragraph separators, and marks that reverse the direction of text. */
+const unsafe = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+/** Text of one line for a terminal: each unsafe character becomes `\u{…}`. */
+export const plainText = (text: string): string =>
+  text.replaceAll(unsafe, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+
+/** Text for Markdown, also inside of a table: nothing in it formats, links, mentions or ends a cell. */
+export const markdownText = (text: string): string =>
+  plainText(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('@', '&#64;<!-- -->')
+    .replaceAll(/#(?=\w)/g, '&#35;<!-- -->')
+    .replaceAll(/[\\`*[\]|~]/g, (character) => `\\${character}`)
+    .replaceAll(/(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\_')
+    .replaceAll(/:\/\//g, ':<!-- -->//');
+
+/** A code span for Markdown tables: backquotes and bars cannot be in it, so they are replaced. */
+export const markdownCode = (text: string): string =>
+  `\`${plainText(text).replaceAll('`', "'").replaceAll('|', '/')}\``;
+
+/** A field of a CSV file (RFC 4180) that no spreadsheet takes for a formula. */
+export function csvField(value: string | number): string {
+  if (typeof value === 'number') return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,79 @@
+/** The report as Markdown: `report.md`, and what a pull request shows. */
+import { markdownTable } from 'markdown-table';
+import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { detailsOf, headline, legend } from './details.js';
+import { markdownCode, markdownText } from './escape.js';
+import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from './format.js';
+import { type Row, rowsOf } from './rows.js';
+import { change, milliseconds, stageRows } from './stages.js';
+
+const arm = (summary: ArmSummary | undefined): string =>
+  summary === undefined ? '–' : `${rate(summary)} ${spread(summary)}`;
+
+function mainTable(rows: readonly Row[]): string {
+  const arms = new Set(rows.flatMap(({ comparison }) => [comparison.against, comparison.arm]));
+  const named = arms.size > 2;
+  const [first] = rows;
+  const heads = named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
+  const head = ['Workload', ...heads, 'Change', 'Interval', 'Verdict', 'Parity', 'Cold'];
+  const body = rows.map(({ cell, comparison, base, head: own }) => {
+    const { effect } = comparison;
+    const name = (text: string): string => (named ? `${text}: ` : '');
+    const cells = [
+      workload(cell),
+      name(comparison.against) + arm(base),
+      name(comparison.arm) + arm(own),
+      effect === null ? '–' : `${delta(effect)} ${ratio(effect)}`,
+      effect === null ? '–' : interval(effect),
+      verdictText(comparison),
+      parityText(comparison),
+      cell.coldness.status,
+    ];
+    return cells.map(markdownText);
+  });
+  return markdownTable([head.map(markdownText), ...body], { align: ['l', 'r', 'r', 'r', 'r', 'l', 'l', 'l'] });
+}
+
+function stageTable(row: Row): string[] {
+  const stages = stageRows(row);
+  if (stages.length === 0) return [];
+  const { against, arm: head } = row.comparison;
+  const body = stages.map((stage) => [
+    markdownCode(stage.stage),
+    `${milliseconds(stage.baseMs)} ms`,
+    `${milliseconds(stage.headMs)} ms`,
+    change(stage),
+  ]);
+  const heads = ['Stage', against, head, 'Change'].map(markdownText);
+  return [markdownTable([heads, ...body], { align: ['l', 'r', 'r', 'r'] })];
+}
+
+function rowSection(row: Row): string {
+  const { comparison, cell } = row;
+  const title = `#### ${markdownText(workload(cell))}: ${markdownText(comparison.arm)} against ${markdownText(comparison.against)}`;
+  const details = detailsOf(row).map(({ label, text }) => `- ${label}: ${markdownText(text)}`);
+  return [title, details.join('\n'), ...stageTable(row)].join('\n\n');
+}
+
+/** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
+export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
+  const rows = rowsOf(verdict);
+  const place = provenanceOf(context).map(({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`);
+  const notes = [
+    ...verdict.reasons.map(({ code, message }) => `- ${markdownText(message)} (${code})`),
+    ...verdict.warnings.map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
+  ];
+  const digests = `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`;
+  const parts = [
+    `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
+    `**${headline(verdict)}**`,
+    mainTable(rows),
+    legend(verdict),
+    notes.join('\n'),
+    `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
+    [...place, digests].join('\n'),
+    `Check it: ${markdownCode(verifyCommand(context))}`,
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}

@@ -1,0 +1,60 @@
+/** A plan as people read it. */
+import { planDigest } from '../plan/build.js';
+import type { Estimate } from '../plan/estimate.js';
+import type { Plan } from '../plan/schema.js';
+import { plainText } from './escape.js';
+import { labelled } from './wrap.js';
+
+/** `45 s`, `12 min`, `3.5 h`. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  if (seconds < 5400) return `${Math.ceil(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+const bytes = (count: number): string => (count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`);
+
+function cellText(cell: Plan['cells'][number]): string {
+  const optional = cell.required ? '' : ', not required';
+  const generated = `${cell.generatedTokens} generated`;
+  return `${cell.id} (${cell.phase}: ${cell.promptTokens} prompt tokens, chunk ${cell.chunk}, ${generated}, margin ${cell.marginPercent} %${optional})`;
+}
+
+function armText({ revision, switches, arguments: list }: Plan['arms'][number]): string {
+  const settings = [...Object.entries(switches).map(([name, value]) => `${name}=${value}`), ...list];
+  return [revision, ...settings].join(' ');
+}
+
+/** Cells, arms, order, protocol and cost of a plan, 80 columns wide. */
+export function describePlan(plan: Plan, cost: Estimate): string {
+  const { protocol, decision } = plan;
+  const model = 'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
+  const rows: [string, string][] = [
+    ['plan', `${plan.matrix.name}: ${plan.matrix.title}`],
+    ['digest', planDigest(plan)],
+    ['seed', plan.seed],
+    ['model', model],
+    ...plan.cells.map((cell): [string, string] => ['cell', cellText(cell)]),
+    ...plan.arms.map((arm): [string, string] => [`arm ${arm.name}`, armText(arm)]),
+    ['order', plan.rounds.map(({ order }) => order.join(' ')).join(' | ')],
+    [
+      'each launch',
+      `positive control of coldness, then a cell at a time ${protocol.warmups} warm-ups, ${protocol.samples} samples, 1 parity request`,
+    ],
+    [
+      'decision',
+      `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
+    ],
+    ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
+    [
+      'time',
+      `up to ${duration(cost.seconds.firstLook)} to the first look, ${duration(cost.seconds.cap)} to the last; builds and the making of a model come on top`,
+    ],
+    [
+      'disk',
+      `model ${bytes(cost.diskBytes.model)}, builds ${bytes(cost.diskBytes.builds)}, run folder ${bytes(cost.diskBytes.runFolder)}`,
+    ],
+  ];
+  const indent = Math.max(...rows.map(([label]) => label.length)) + 2;
+  return rows.flatMap(([label, text]) => labelled(plainText(label), plainText(text), indent, 80)).join('\n');
+}

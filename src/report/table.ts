@@ -1,0 +1,91 @@
+/** The table for the terminal: 80 columns, no colour, nothing that could steer the terminal. */
+import Table from 'cli-table3';
+import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { detailsOf, headline, legend } from './details.js';
+import { plainText } from './escape.js';
+import { delta, rate, ratio, spread, workload } from './format.js';
+import { type Row, rowsOf } from './rows.js';
+import { change, milliseconds, stageRows } from './stages.js';
+import { labelled, wrap } from './wrap.js';
+
+const width = 80;
+/** Inner widths; with two spaces a column and six bars they make 80. */
+const columns = [14, 14, 14, 8, 14];
+const labelWidth = 9;
+
+function armLines(summary: ArmSummary | undefined, name: string | null): string[] {
+  const title = name === null ? [] : [name];
+  return summary === undefined ? [...title, '-'] : [...title, rate(summary), spread(summary), `n=${summary.n}`];
+}
+
+function tableText(verdict: Verdict, rows: readonly Row[]): string {
+  const arms = new Set(rows.flatMap(({ comparison }) => [comparison.against, comparison.arm]));
+  const named = arms.size > 2;
+  const [first] = rows;
+  const heads = named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
+  const table = new Table({ colWidths: columns.map((inner) => inner + 2), style: { head: [], border: [] } });
+  const fit = (cells: readonly (readonly string[])[]): string[] =>
+    cells.map((lines, index) => lines.flatMap((line) => wrap(plainText(line), columns[index] ?? width)).join('\n'));
+  table.push(fit([['workload'], [heads[0] ?? ''], [heads[1] ?? ''], ['change'], ['verdict']]));
+  for (const { cell, comparison, base, head } of rows) {
+    const { effect, verdict: word, detail } = comparison;
+    table.push(
+      fit([
+        workload(cell).split(', '),
+        armLines(base, named ? comparison.against : null),
+        armLines(head, named ? comparison.arm : null),
+        effect === null ? ['-'] : [delta(effect), ratio(effect)],
+        [word, ...(detail === null ? [] : [detail])],
+      ]),
+    );
+  }
+  return verdict.cells.length === 0 ? '' : table.toString();
+}
+
+function stageLines(row: Row): string[] {
+  const stages = stageRows(row);
+  if (stages.length === 0) return [];
+  const cells = stages.map((stage) => [
+    plainText(stage.stage).slice(0, 30),
+    milliseconds(stage.baseMs),
+    milliseconds(stage.headMs),
+    change(stage),
+  ]);
+  const widthOf = (column: number): number => Math.max(...cells.map((line) => line[column]?.length ?? 0));
+  const [name, base, head] = [widthOf(0), widthOf(1), widthOf(2)];
+  return cells.map(([stage = '', baseMs = '', headMs = '', text = ''], index) => {
+    const label = (index === 0 ? '  time' : '').padEnd(labelWidth + 2);
+    return `${label}${stage.padEnd(name)}  ${baseMs.padStart(base)} -> ${headMs.padStart(head)} ms  ${text}`;
+  });
+}
+
+function rowText(row: Row): string {
+  const { comparison, cell } = row;
+  const title = `${workload(cell)}: ${comparison.arm} against ${comparison.against}`;
+  const details = detailsOf(row).flatMap(({ label, text }) => labelled(`  ${label}`, plainText(text), labelWidth + 2, width));
+  return [...wrap(title, width), ...details, ...stageLines(row)].join('\n');
+}
+
+/** The report for a terminal, losing cell first, ending without a line feed. */
+export function renderTable(verdict: Verdict, context: ReportContext): string {
+  const rows = rowsOf(verdict);
+  const place = provenanceOf(context);
+  const indent = Math.max(...place.map(({ label }) => label.length)) + 2;
+  const notes = [...verdict.reasons.filter(({ message }) => !rows.some((row) => row.comparison.reasons.some((reason) => message.endsWith(reason.message))))];
+  const noteLines = [
+    ...notes.map(({ code, message }) => `${message} [${code}]`),
+    ...verdict.warnings.map(({ code, message }) => `warning: ${message} [${code}]`),
+  ];
+  const parts = [
+    wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
+    headline(verdict),
+    tableText(verdict, rows),
+    wrap(legend(verdict), width).join('\n'),
+    ...rows.map(rowText),
+    noteLines.flatMap((line) => wrap(plainText(line), width)).join('\n'),
+    place.flatMap(({ label, text }) => labelled(plainText(label), plainText(text), indent, width)).join('\n'),
+    `verify: ${plainText(verifyCommand(context))}`,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}

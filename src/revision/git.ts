@@ -1,0 +1,39 @@
+/** Git, called without hooks, prompts or the user's optional locks; its complaints become errors the user can act on. */
+import { execa } from 'execa';
+import { QualifyError } from '../errors.js';
+
+/** Worktrees of a revision under test must not run that revision's or the user's hooks. */
+const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never'];
+const ENVIRONMENT = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+
+export const gitFailed = (message: string, hint?: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_REVISION', message, { exit: 'usage', ...(hint !== undefined && { hint }), cause });
+
+/** stdout of a git command, or null when git answers no (a non-zero exit). */
+export async function tryGit(folder: string, ...args: string[]): Promise<string | null> {
+  const result = await execa('git', [...SAFE, '-C', folder, ...args], { env: ENVIRONMENT, reject: false });
+  if (result.failed && result.exitCode === undefined) {
+    throw new QualifyError('ERR_QUALIFY_TOOL_MISSING', 'git cannot be run.', {
+      exit: 'infrastructure',
+      hint: 'Install it: apt-get install git',
+      cause: result,
+    });
+  }
+  return result.exitCode === 0 ? result.stdout : null;
+}
+
+/**
+ * stdout of a git command that has to work.
+ * @throws QualifyError `ERR_QUALIFY_GIT` (exit 15) with git's own words.
+ */
+export async function git(folder: string, ...args: string[]): Promise<string> {
+  const result = await execa('git', [...SAFE, '-C', folder, ...args], { env: ENVIRONMENT, reject: false });
+  if (result.exitCode !== 0) {
+    throw new QualifyError('ERR_QUALIFY_GIT', `git ${args.slice(0, 2).join(' ')} failed: ${result.stderr.trim()}`, {
+      exit: 'infrastructure',
+      where: folder,
+      cause: result,
+    });
+  }
+  return result.stdout;
+}

@@ -1,0 +1,116 @@
+/** Builds what the arms of a plan need, each distinct revision once, and writes down what was built from what. */
+import { copyFileSync, existsSync } from 'node:fs';
+import { sha256 } from '../digest.js';
+import { programOf } from '../engine/adapters/embedded.js';
+import { sha256File } from '../engine/file-digest.js';
+import { QualifyError } from '../errors.js';
+import type { EntryOf, Revision } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+import { type BuildOptions, buildEngine } from '../revision/build-cache.js';
+import { type Resolved, resolveRevision, revisionOfTree } from '../revision/resolve.js';
+import { sourceTreeDigest } from '../revision/source-tree.js';
+import { addWorktree } from '../revision/worktree.js';
+import type { SessionContext } from './context.js';
+
+/** A build as launches use it. */
+export interface ArmBuild {
+  folder: string;
+  buildDigest: string;
+}
+
+type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & { folder: string; logPath: string | null };
+
+/** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. */
+export async function resolveArms(plan: Pick<Plan, 'arms'>, repository: string): Promise<Map<string, Resolved>> {
+  const names = [...new Set(plan.arms.map((arm) => arm.revision))];
+  const pairs = names.map(async (name) => [name, await resolveRevision(name, repository)] as const);
+  return new Map(await Promise.all(pairs));
+}
+
+/** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
+export async function buildArms(context: SessionContext, revisions: Map<string, Resolved>): Promise<Map<string, ArmBuild>> {
+  const builds = new Map<string, ArmBuild>();
+  for (const [index, [name, resolved]] of [...revisions].entries()) {
+    const arms = context.plan.arms.filter((arm) => arm.revision === name).map((arm) => arm.name);
+    context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
+    const { folder, logPath, ...built } = await build(context, resolved);
+    const logName = `builds/${index}.log`;
+    if (logPath === null) context.evidence.write(logName, 'Prebuilt: nothing was compiled.\n');
+    else copyFileSync(logPath, context.evidence.pathOf(logName));
+    const log = await context.evidence.adopt(logName);
+    context.journal.append({ kind: 'build', arms, ...built, log });
+    for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest });
+  }
+  return builds;
+}
+
+function build(context: SessionContext, resolved: Resolved): Promise<Built> {
+  switch (resolved.kind) {
+    case 'prebuilt':
+      return takePrebuilt(resolved.requested, resolved.folder);
+    case 'tree':
+      return buildTree(context, resolved.requested, resolved.folder);
+    case 'commit':
+      return buildCommit(context, resolved);
+  }
+}
+
+async function buildFrom(context: SessionContext, folder: string, revision: Revision): Promise<Built> {
+  const options: BuildOptions = {
+    sourceFolder: folder,
+    treeDigest: revision.tree,
+    signal: context.signal,
+    onProgress: ({ text, done, total }) =>
+      context.progress.update(`build ${revision.requested} ${text}`, done === null || total === null ? null : done / total),
+  };
+  const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } = await buildEngine(options);
+  return { revision, buildDigest, recipeDigest, toolchain, binarySha256, cached, folder: made.folder, logPath };
+}
+
+async function buildTree(context: SessionContext, requested: string, folder: string): Promise<Built> {
+  const revision = await revisionOfTree(requested, folder);
+  const built = await buildFrom(context, folder, revision);
+  if ((await sourceTreeDigest(folder)) !== revision.tree) {
+    throw new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
+      exit: 'infrastructure',
+      where: folder,
+      hint: 'Run again when the files have come to rest, or commit them and name the commit.',
+    });
+  }
+  return built;
+}
+
+async function buildCommit(
+  context: SessionContext,
+  { requested, repository, commit }: Extract<Resolved, { kind: 'commit' }>,
+): Promise<Built> {
+  const worktree = await addWorktree(repository, commit, `${context.plan.session}-${commit.slice(0, 12)}`);
+  try {
+    const tree = await sourceTreeDigest(worktree.folder);
+    return await buildFrom(context, worktree.folder, { requested, commit, tree, dirty: false });
+  } finally {
+    await worktree.remove();
+  }
+}
+
+/** A folder somebody else built: known by its binary alone, so the digest of the binary names tree and build. */
+async function takePrebuilt(requested: string, folder: string): Promise<Built> {
+  const { binary } = programOf(folder);
+  if (!existsSync(binary)) {
+    throw new QualifyError('ERR_QUALIFY_PREBUILT', `${folder} holds neither engine.node nor serve.`, {
+      exit: 'usage',
+      hint: 'Name the folder that a build left its engine.node in.',
+    });
+  }
+  const binarySha256 = await sha256File(binary);
+  return {
+    revision: { requested, commit: null, tree: binarySha256, dirty: false },
+    buildDigest: binarySha256,
+    recipeDigest: sha256('prebuilt'),
+    toolchain: {},
+    binarySha256,
+    cached: true,
+    folder,
+    logPath: null,
+  };
+}

@@ -1,0 +1,33 @@
+/** From the files of a finished session to its verdict, its report and its seal. Reads them back: what is sealed is what is on disk. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { analyse } from '../analysis/analyse.js';
+import { readJournal } from '../journal/read.js';
+import { loadOrCreateKey } from '../manifest/key-store.js';
+import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { seal } from '../manifest/seal.js';
+import { planSchema } from '../plan/schema.js';
+import { renderMarkdown } from '../report/markdown.js';
+import { judge } from '../verdict/judge.js';
+import type { Verdict } from '../verdict/schema.js';
+import { serializeVerdict } from '../verdict/serialize.js';
+
+export interface Concluded {
+  verdict: Verdict;
+  /** Fingerprint of the key that sealed the run. */
+  keyId: string;
+  /** True when this run made that key. */
+  keyCreated: boolean;
+}
+
+/** Writes `verdict.json` and `report.md`, then seals the folder. */
+export async function conclude(runFolder: string): Promise<Concluded> {
+  const plan = planSchema.parse(JSON.parse(readFileSync(join(runFolder, PLAN_FILE), 'utf8')));
+  const entries = readJournal(join(runFolder, JOURNAL_FILE));
+  const verdict = judge(plan, analyse(plan, entries));
+  writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
+  writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, { plan, entries }));
+  const key = await loadOrCreateKey();
+  const { keyId } = await seal(runFolder, key);
+  return { verdict, keyId, keyCreated: key.created };
+}

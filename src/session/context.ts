@@ -1,0 +1,20 @@
+/** What every step of a session works with. */
+import type { EvidenceFolder } from '../journal/evidence.js';
+import type { Journal } from '../journal/journal.js';
+import type { Plan } from '../plan/schema.js';
+
+/** Where a session says how far it is; never called while a sample runs. */
+export interface SessionProgress {
+  /** `share` of the whole step, from 0 to 1, where it is known. */
+  update(text: string, share: number | null): void;
+  note(text: string): void;
+}
+
+export interface SessionContext {
+  readonly plan: Plan;
+  readonly journal: Journal;
+  readonly evidence: EvidenceFolder;
+  readonly progress: SessionProgress;
+  /** Aborts when the user or the system wants the session to end. */
+  readonly signal: AbortSignal;
+}

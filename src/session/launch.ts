@@ -1,0 +1,128 @@
+/** One launch of one arm from start to stop: proofs, control of coldness, warm-ups, samples, parity, counters. All of it in the journal. */
+import { randomUUID } from 'node:crypto';
+import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
+import { QualifyError } from '../errors.js';
+import { evidenceName } from '../journal/evidence.js';
+import { watchLoad } from '../machine/load.js';
+import { promptTokens } from '../plan/prompts.js';
+import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
+import type { ArmBuild } from './arm-builds.js';
+import type { SessionContext } from './context.js';
+
+/** Which launch of the plan. */
+export interface LaunchPlace {
+  round: number;
+  position: number;
+  arm: Plan['arms'][number];
+}
+
+/** What a launch needs besides the session. */
+export interface LaunchInputs {
+  engine: Engine;
+  build: ArmBuild;
+  modelPath: string;
+  /** Cells still to be measured, in the order of the plan. */
+  cells: readonly PlannedCell[];
+}
+
+const launchName = ({ round, position, arm }: LaunchPlace): string =>
+  `r${String(round).padStart(2, '0')}-${position}-${arm.name}`;
+
+/** Tokens that a request of this kind generates. */
+const generatedTokens = (plan: Plan, cell: PlannedCell, kind: Prompt['kind']): number =>
+  kind === 'parity' ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens) : cell.generatedTokens;
+
+function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInputs, logName: string): LaunchSpec {
+  const { plan } = context;
+  const longest = plan.cells.map((cell) => cell.promptTokens + generatedTokens(plan, cell, 'parity'));
+  return {
+    buildFolder: inputs.build.folder,
+    buildDigest: inputs.build.buildDigest,
+    modelPath: inputs.modelPath,
+    nonce: randomUUID(),
+    switches: arm.switches,
+    arguments: arm.arguments,
+    threads: plan.engine.threads,
+    cpus: plan.engine.cpus,
+    contextTokens: Math.max(...longest),
+    readyTimeoutMs: plan.protocol.readyTimeoutSeconds * 1000,
+    logPath: context.evidence.pathOf(logName),
+  };
+}
+
+/** Writes why the session ends early, once: with the launch it happened in, or null when none was up. */
+export function recordFailure(context: SessionContext, launch: string | null, error: unknown): void {
+  if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
+  const known = error instanceof QualifyError;
+  // What follows the first line is the tail of a log, which is evidence already.
+  const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  context.journal.append({ kind: 'failure', launch, code: known ? error.code : 'ERR_QUALIFY_BUG', message });
+}
+
+/**
+ * Runs the launch. Nothing of it is alive when this returns or throws.
+ * @throws what ended it early, after a `failure` entry.
+ */
+export async function runLaunch(context: SessionContext, place: LaunchPlace, inputs: LaunchInputs): Promise<void> {
+  const { journal, evidence } = context;
+  const launch = launchName(place);
+  const logName = `launches/${launch}.log`;
+  let running: RunningEngine | undefined;
+  try {
+    const spec = specOf(context, place, inputs, logName);
+    running = await inputs.engine.launch(spec);
+    const { pid, port, readyMs, witness } = running;
+    const { round, position, arm } = place;
+    const started = { pid, port, nonce: spec.nonce, argv: [...running.argv], environment: { ...running.environment } };
+    journal.append({ kind: 'launch', launch, arm: arm.name, round, position, ...started });
+    const props = evidence.write(`launches/${launch}.props.json`, running.props);
+    journal.append({ kind: 'ready', launch, readyMs, witness, props });
+    const loadSince = watchLoad(pid);
+    await measure(context, launch, running, inputs.cells);
+    journal.append({ kind: 'load', launch, ...loadSince() });
+    journal.append({ kind: 'counters', launch, counters: await running.counters() });
+  } catch (error) {
+    recordFailure(context, running === undefined ? null : launch, error);
+    throw error;
+  } finally {
+    if (running !== undefined) {
+      const end = await running.stop();
+      journal.append({ kind: 'stop', launch, ...end, log: await evidence.adopt(logName) });
+    }
+  }
+}
+
+async function measure(
+  context: SessionContext,
+  launch: string,
+  running: RunningEngine,
+  cells: readonly PlannedCell[],
+): Promise<void> {
+  const { plan, journal } = context;
+  const complete = (prompt: Prompt, cell: PlannedCell, reuseCache: boolean, suffix: string) =>
+    running.complete({
+      tokens: [...promptTokens(plan, prompt.id)],
+      generatedTokens: generatedTokens(plan, cell, prompt.kind),
+      chunk: cell.chunk,
+      reuseCache,
+      timeoutMs: plan.protocol.requestTimeoutSeconds * 1000,
+      evidenceName: `${launch}/${evidenceName(plan.cells.indexOf(cell), cell.id, suffix)}`,
+    });
+  for (const prompt of plan.prompts.filter(({ kind }) => kind === 'control')) {
+    // The control is about the process, so it runs even when its cell is decided already.
+    const cell = plan.cells.find(({ id }) => id === prompt.cell);
+    if (cell === undefined) continue;
+    const first = await complete(prompt, cell, true, 'control-first');
+    const second = await complete(prompt, cell, true, 'control-second');
+    journal.append({ kind: 'control', launch, prompt: prompt.id, promptSha256: prompt.sha256, first, second });
+  }
+  for (const cell of cells) {
+    for (const purpose of ['warmup', 'sample', 'parity'] as const) {
+      for (const prompt of plan.prompts.filter(({ cell: id, kind }) => id === cell.id && kind === purpose)) {
+        const { id, index, sha256: promptSha256 } = prompt;
+        const answer = await complete(prompt, cell, false, `${purpose}-${index}`);
+        journal.append({ kind: 'sample', launch, cell: cell.id, purpose, index, prompt: id, promptSha256, answer });
+      }
+    }
+  }
+}

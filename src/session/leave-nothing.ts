@@ -1,0 +1,15 @@
+/** The last line of defence: whatever way the harness exits, its engines and worktrees do not outlive it. */
+import { killAllGroups } from '../engine/process-group.js';
+import { removeWorktreesNow } from '../revision/worktree.js';
+
+let installed = false;
+
+/** Installs the exit handler once. `kill -9` does not get here: engines see their stdin close, worktrees wait for the next start. */
+export function leaveNothingBehind(): void {
+  if (installed) return;
+  installed = true;
+  process.on('exit', () => {
+    killAllGroups();
+    removeWorktreesNow();
+  });
+}

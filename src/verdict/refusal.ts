@@ -1,0 +1,61 @@
+/** Why a comparison has no statistics: the missing proof, by the word for it. */
+import type { Analysis, ComparisonAnalysis, LookAnalysis } from '../analysis/analyse.js';
+import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { type VerdictName, verdictNames } from './schema.js';
+
+export interface Refusal {
+  verdict: VerdictName;
+  reasons: Finding[];
+}
+
+const rank = (verdict: VerdictName): number => verdictNames.indexOf(verdict);
+
+/** The worst of some verdicts; `pass` when there are none. */
+export const worstOf = (verdicts: readonly VerdictName[]): VerdictName =>
+  verdicts.reduce<VerdictName>((worst, verdict) => (rank(verdict) > rank(worst) ? verdict : worst), 'pass');
+
+/** Negative when `a` is the worse of the two. */
+export const worseFirst = (a: VerdictName, b: VerdictName): number => rank(b) - rank(a);
+
+function missingRefusal(analysis: Analysis, look: LookAnalysis): Refusal | null {
+  if (look.missing.length === 0) return null;
+  if (analysis.failures.length > 0) {
+    return { verdict: 'infrastructure', reasons: [...analysis.failures, ...look.missing] };
+  }
+  const stopped = analysis.interrupted ? [finding('interrupted', 'the session was stopped before its end')] : [];
+  return { verdict: 'not-measured', reasons: [...stopped, ...look.missing] };
+}
+
+function parityRefusal(comparison: ComparisonAnalysis, complete: boolean): Refusal | null {
+  const { status, reasons } = comparison.parity;
+  if (status === 'identical') return null;
+  if (status === 'different') return { verdict: 'parity-failed', reasons };
+  // What is still to come could settle these; proofs are asked of complete looks only.
+  if (!complete) return null;
+  if (status === 'vacuous') return { verdict: 'parity-failed', reasons };
+  if (status === 'unproved') return { verdict: 'unsupported', reasons };
+  return { verdict: 'inconclusive', reasons };
+}
+
+function coldnessRefusal(look: LookAnalysis, complete: boolean): Refusal | null {
+  const { status, reasons } = look.coldness;
+  if (status === 'violated' || (complete && status !== 'proved')) return { verdict: 'cold-unproved', reasons };
+  return null;
+}
+
+/** All proofs that a comparison lacks at a look, worst first; empty when statistics may be shown. */
+export function refusalsOf(analysis: Analysis, look: LookAnalysis, comparison: ComparisonAnalysis): Refusal[] {
+  const complete = look.missing.length === 0;
+  const when = (verdict: VerdictName, reasons: Finding[]): Refusal | null =>
+    reasons.length === 0 ? null : { verdict, reasons: distinct(reasons) };
+  return [
+    missingRefusal(analysis, look),
+    when('unmatched', comparison.mismatches),
+    coldnessRefusal(look, complete),
+    when('cold-unproved', look.impossible),
+    parityRefusal(comparison, complete),
+    when('contaminated', look.contamination),
+  ]
+    .filter((refusal) => refusal !== null)
+    .toSorted((a, b) => worseFirst(a.verdict, b.verdict));
+}
