@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/switches.h"
+#include "switches.h"
 #include "qk/isa.h"
 
 namespace qe {

@@ -1,4 +1,4 @@
-#include "engine/prefix_cache.h"
+#include "prefix_cache.h"
 
 #include <algorithm>
 #include <stdexcept>

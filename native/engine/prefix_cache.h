@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/state.h"
+#include "state.h"
 
 namespace qe {
 

@@ -1,6 +1,6 @@
-#include "engine/state.h"
+// Cutting, copying and measuring of states.
+#include "state.h"
 
-#include <cstring>
 #include <stdexcept>
 
 namespace qe {
@@ -8,71 +8,76 @@ namespace {
 
 constexpr std::int64_t kFloat = static_cast<std::int64_t>(sizeof(float));
 
+// k and z rows of a compressor that are in use.
+std::int64_t rowBytes(const qk::CompressorState& rows) {
+  return (rows.position() - rows.firstRow()) * rows.shape().width() * 2 * kFloat;
+}
+
+LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::int64_t contextTokens) {
+  LayerState layer;
+  layer.keys = Rows(contextTokens, dimensions.headDim);
+  if (ratio != 0) {
+    layer.compressed = CompressedKeys{qk::CompressorState({ratio, dimensions.headDim}),
+                                      Rows(contextTokens / ratio, dimensions.headDim)};
+  }
+  if (ratio == 4) {
+    layer.indexed = IndexedKeys{qk::CompressorState({ratio, dimensions.indexerDim}),
+                                qk::IndexerKeys(dimensions.indexerDim, dimensions.indexerRoundTrip)};
+  }
+  return layer;
+}
+
 }  // namespace
 
-Rows::Rows(std::int64_t capacity, std::int64_t width)
-    : capacity_(capacity),
-      width_(width),
-      // Left uninitialised on purpose: the allocator maps large blocks lazily.
-      values_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity * width))) {}
-
-void Rows::copyFrom(const Rows& other, std::int64_t count) {
-  if (count == 0) return;
-  std::memcpy(values_.get(), other.values_.get(), static_cast<std::size_t>(count * width_ * kFloat));
-}
-
-CompressorState::CompressorState(std::int64_t blockTokens, std::int64_t tokens, std::int64_t width)
-    : ratio(blockTokens),
-      values(tokens, blockTokens == 4 ? 2 * width : width),
-      scores(tokens, blockTokens == 4 ? 2 * width : width),
-      entries(tokens / blockTokens + 1, width) {}
-
-void CompressorState::copyFrom(const CompressorState& other, std::int64_t tokens) {
-  if (ratio == 0) return;
-  values.copyFrom(other.values, tokens);
-  scores.copyFrom(other.scores, tokens);
-  entries.copyFrom(other.entries, entriesAt(tokens));
-}
-
-std::int64_t CompressorState::bytesAt(std::int64_t tokens) const {
-  return kFloat * (tokens * (values.width() + scores.width()) + entriesAt(tokens) * entries.width());
-}
-
 State::State(const qk::Dimensions& dimensions, std::int64_t contextTokens) : capacity_(contextTokens) {
-  tokens_.reserve(static_cast<std::size_t>(contextTokens));
   layers_.reserve(dimensions.ratios.size());
-  for (const std::int32_t ratio : dimensions.ratios) {
-    LayerState layer;
-    layer.keys = Rows(contextTokens, dimensions.headDim);
-    if (ratio != 0) layer.compressor = CompressorState(ratio, contextTokens, dimensions.headDim);
-    if (ratio == 4) layer.indexer = CompressorState(ratio, contextTokens, dimensions.indexerDim);
-    layers_.push_back(std::move(layer));
-  }
+  for (const std::int32_t ratio : dimensions.ratios) layers_.push_back(makeLayer(dimensions, ratio, contextTokens));
 }
 
 void State::append(const std::int32_t* tokens, std::int64_t count) {
-  if (length() + count > capacity_) throw std::length_error("a state was filled beyond its capacity");
+  if (length() + count > capacity_) throw std::length_error("a sequence grew beyond the context");
   tokens_.insert(tokens_.end(), tokens, tokens + count);
 }
 
 void State::truncate(std::int64_t length) {
   if (length < this->length()) tokens_.resize(static_cast<std::size_t>(length));
+  for (LayerState& layer : layers_) {
+    if (layer.compressed) layer.compressed->rows.truncate(length);
+    if (layer.indexed) {
+      layer.indexed->rows.truncate(length);
+      layer.indexed->entries.truncate(layer.indexed->rows.entries());
+    }
+  }
 }
 
 void State::copyPrefix(const State& other, std::int64_t length) {
   tokens_.assign(other.tokens_.begin(), other.tokens_.begin() + length);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i].keys.copyFrom(other.layers_[i].keys, length);
-    layers_[i].compressor.copyFrom(other.layers_[i].compressor, length);
-    layers_[i].indexer.copyFrom(other.layers_[i].indexer, length);
+    LayerState& to = layers_[i];
+    const LayerState& from = other.layers_[i];
+    to.keys.copyFrom(from.keys, length);
+    if (from.compressed) {
+      to.compressed->rows = from.compressed->rows;
+      to.compressed->entries.copyFrom(from.compressed->entries, length / from.compressed->rows.shape().ratio);
+    }
+    to.indexed = from.indexed;
   }
+  truncate(length);
 }
 
 std::int64_t State::bytes() const {
   std::int64_t total = 0;
   for (const LayerState& layer : layers_) {
-    total += kFloat * length() * layer.keys.width();
-    total += layer.compressor.bytesAt(length()) + layer.indexer.bytesAt(length());
+    total += length() * layer.keys.width() * kFloat;
+    if (layer.compressed) {
+      const CompressedKeys& compressed = *layer.compressed;
+      total += rowBytes(compressed.rows) + compressed.rows.entries() * compressed.entries.width() * kFloat;
+    }
+    if (layer.indexed) {
+      const qk::IndexerKeys& entries = layer.indexed->entries;
+      const std::int64_t codeBytes = entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
+      total += rowBytes(layer.indexed->rows) + entries.size() * codeBytes;
+    }
   }
   return total;
 }

@@ -1,5 +1,5 @@
 // Reads switches from the environment. Every name, default and allowed value is stated here once.
-#include "engine/switches.h"
+#include "switches.h"
 
 #include <charconv>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Clocks and the names of the stages as they appear in answers.
-#include "engine/timings.h"
+#include "timings.h"
 
 #include <ctime>
 
@@ -45,9 +45,9 @@ Stage StageClock::enter(Stage stage) {
   return previous;
 }
 
-void StageClock::attribute(Stage stage, double ms) {
-  ms_[static_cast<std::size_t>(stage_)] -= ms;
-  ms_[static_cast<std::size_t>(stage)] += ms;
+void StageClock::move(Stage from, Stage to, double ms) {
+  ms_[static_cast<std::size_t>(from)] -= ms;
+  ms_[static_cast<std::size_t>(to)] += ms;
 }
 
 std::map<std::string, double> StageClock::ms() const {

@@ -37,8 +37,8 @@ class StageClock {
 
   // Returns the stage that ran until now, so that a nested stage can give the clock back.
   Stage enter(Stage stage);
-  // Moves milliseconds that a callee measured itself from the running stage to another one.
-  void attribute(Stage stage, double ms);
+  // Moves milliseconds that a callee measured itself from one stage to another.
+  void move(Stage from, Stage to, double ms);
   void stop() { enter(stage_); }
   // Wall milliseconds by stage name, stages that never ran included.
   std::map<std::string, double> ms() const;
