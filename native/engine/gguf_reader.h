@@ -45,6 +45,9 @@ struct Tensor {
   std::vector<std::int32_t> ints() const;  // copy of an I32 tensor; throws for other types
 };
 
+// "256 x 64".
+std::string shapeText(const std::vector<std::int64_t>& dims);
+
 class Gguf {
  public:
   // Maps the file read-only and parses its header. Throws std::runtime_error (see the top of this file).
