@@ -11,7 +11,7 @@ namespace {
 std::string found(const Napi::Value& value) {
   if (value.IsUndefined()) return "nothing";
   if (value.IsNumber() || value.IsBoolean() || value.IsNull()) return value.ToString().Utf8Value();
-  if (value.IsString()) return "\"" + value.As<Napi::String>().Utf8Value() + "\"";
+  if (value.IsString()) return std::string("\"").append(value.As<Napi::String>().Utf8Value()).append("\"");
   return value.IsArray() ? "an array" : value.IsFunction() ? "a function" : value.IsObject() ? "an object" : "something else";
 }
 

@@ -11,6 +11,19 @@ namespace {
 
 // Reads tensors of one file and gives their pages back.
 class Binder {
+  // Defined first because its return type is deduced.
+  template <typename Read>
+  auto take(const std::string& name, const Read& read) const {
+    const Tensor& tensor = file_.tensor(name);
+    try {
+      auto value = read(tensor);
+      file_.release(tensor);
+      return value;
+    } catch (const std::invalid_argument& error) {
+      throw std::runtime_error(file_.path().string() + ": tensor " + name + ": " + error.what());
+    }
+  }
+
  public:
   Binder(const Gguf& file, qk::ThreadPool& pool) : file_(file), pool_(pool) {}
 
@@ -43,18 +56,6 @@ class Binder {
   }
 
  private:
-  template <typename Read>
-  auto take(const std::string& name, const Read& read) const {
-    const Tensor& tensor = file_.tensor(name);
-    try {
-      auto value = read(tensor);
-      file_.release(tensor);
-      return value;
-    } catch (const std::invalid_argument& error) {
-      throw std::runtime_error(file_.path().string() + ": tensor " + name + ": " + error.what());
-    }
-  }
-
   const Gguf& file_;
   qk::ThreadPool& pool_;
 };
