@@ -24,6 +24,9 @@ struct CreateOptions {
   std::filesystem::path out;
   int threads = 1;         // does not change a byte of the file
   bool stress = false;     // unstructured weights, every tensor F32, odd metadata; needs experts f32
+  // False writes a file whose keys and indexer vectors are not rounded to FP8 and FP4: llama.cpp never rounds them, so
+  // only on such a file can its logits be compared with ours. Recorded as qualify.key_round_trip, .indexer_round_trip.
+  bool roundTrips = true;
   bool overwrite = false;  // false refuses when `out` exists
   const std::atomic<bool>* cancel = nullptr;  // set from anywhere: createModel throws and leaves no file
 };
@@ -37,7 +40,7 @@ struct Created {
 using Progress = std::function<void(std::uint64_t doneBytes, std::uint64_t totalBytes)>;
 
 // Writes a GGUF v3 file under a temporary name in the folder of `out`, syncs it and renames it; on any failure nothing
-// stays behind. The bytes depend on (preset, experts, seed, stress) alone. Memory stays below 64 MB whatever the size.
+// stays behind. The bytes depend on (preset, experts, seed, stress, roundTrips) alone. Memory stays below 64 MB whatever the size.
 // Throws std::invalid_argument for an option that names nothing, std::runtime_error for the rest.
 Created createModel(const CreateOptions& options, const Progress& progress = {});
 

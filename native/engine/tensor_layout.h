@@ -36,14 +36,16 @@ enum class Role {
   embedding,
   output,
   norm,
-  dense,          // attention and shared-expert matrices, and the indexer's
+  keyNorm,        // of the shared key/value vector, from the window and from the compressor
+  dense,          // attention matrices and the indexer's
+  attentionOut,   // the last matrix of attention: writes to the streams
   compressor,     // kv and gate projections of both compressors
   position,       // ape
   sinks,
-  hyperMix,       // fn
+  hyperMix,       // fn, base and scale of a hyper-connection site
   hyperBase,
   hyperScale,
-  headMix,        // fn, base and scale of the final merge of the streams
+  headMix,        // the same of the final merge of the streams
   headBase,
   headScale,
   router,
@@ -51,7 +53,9 @@ enum class Role {
   tokenExperts,   // tid2eid
   expertGate,
   expertUp,
-  expertDown,
+  expertDown,     // writes to the streams
+  sharedGateUp,
+  sharedDown,     // writes to the streams
 };
 
 struct TensorSpec {

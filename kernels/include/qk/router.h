@@ -20,7 +20,7 @@ struct RouterShape {
 namespace qk::cpu {
 
 // Floats of scratch for one call.
-inline std::int64_t routeScratch(const RouterShape& shape) { return 3 * shape.experts; }
+inline std::int64_t routeScratch(const RouterShape& shape) { return 2 * shape.experts; }
 
 // One token. logits [E]; bias [E] or null; hashExperts: null, or the k ids of the token's row of the table (then bias is not
 // used). Writes experts [k] ascending and weights [k] = affinity / sum * scale (no floor under the sum; sum in that order).
