@@ -1,4 +1,4 @@
-// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols]`. Weights of many matrices follow on each other, so that they come
+// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa]]`. Weights of many matrices follow on each other, so that they come
 // from memory as those of experts do. One line a case: type, rows per expert, us, GOPS.
 #include <ctime>
 #include <cstdio>
@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   Counters counters;
   test::Random random(1);
   for (const Isa isa : test::supportedIsas()) {
+    if (argc > 3 && name(isa) != argv[3]) continue;
     Execution ex{pool, isa, counters};
     for (const Type type : {Type::ROCmFP2, Type::ROCmFP3, Type::Q4_0, Type::Q8_0, Type::F16, Type::F32}) {
       const test::Weights w = test::randomWeights(random, type, rows * experts, cols);

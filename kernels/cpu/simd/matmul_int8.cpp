@@ -6,15 +6,12 @@
 namespace qk::QK_ISA {
 namespace {
 
-#if defined(__AVX2__)
-constexpr int maxTokens = 8;
-#else
-constexpr int maxTokens = 4;
-#endif
-// 16 integer accumulators of 32 registers with AVX-512; elsewhere a register holds half a tile or less.
+// As many accumulators as the registers hold: 2 x 6 sums and 2 x 6 blocks of 32 with AVX-512, 4 tokens of one tile elsewhere.
 #if defined(__AVX512VNNI__)
+constexpr int maxTokens = 6;
 constexpr int maxTiles = 2;
 #else
+constexpr int maxTokens = 4;
 constexpr int maxTiles = 1;
 #endif
 
@@ -144,13 +141,9 @@ void tokens(const Job& job, int count) {
     case 3: return tile<Format, R, 3>(job);
     case 4: return tile<Format, R, 4>(job);
   }
-  if constexpr (maxTokens == 8) {
-    switch (count) {
-      case 5: return tile<Format, R, 5>(job);
-      case 6: return tile<Format, R, 6>(job);
-      case 7: return tile<Format, R, 7>(job);
-      case 8: return tile<Format, R, 8>(job);
-    }
+  if constexpr (maxTokens == 6) {
+    if (count == 5) return tile<Format, R, 5>(job);
+    tile<Format, R, 6>(job);
   }
 }
 
