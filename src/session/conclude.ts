@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyse } from '../analysis/analyse.js';
 import { readJournal } from '../journal/read.js';
+import { fingerprintSchema } from '../machine/fingerprint.js';
 import { loadOrCreateKey } from '../manifest/key-store.js';
-import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, renderReport, VERDICT_FILE } from '../manifest/run-folder.js';
 import { seal } from '../manifest/seal.js';
 import { planSchema } from '../plan/schema.js';
-import { renderMarkdown } from '../report/markdown.js';
 import { judge } from '../verdict/judge.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
@@ -26,7 +26,10 @@ export async function conclude(runFolder: string): Promise<Concluded> {
   const entries = readJournal(join(runFolder, JOURNAL_FILE));
   const verdict = judge(plan, analyse(plan, entries));
   writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
-  writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, { plan, entries }));
+  const machine = fingerprintSchema.parse(
+    JSON.parse(readFileSync(join(runFolder, 'evidence/machine.json'), 'utf8')),
+  );
+  writeFileSync(join(runFolder, REPORT_FILE), renderReport({ plan, entries, machine, verdict }));
   const key = await loadOrCreateKey();
   const { keyId } = await seal(runFolder, key);
   return { verdict, keyId, keyCreated: key.created };
