@@ -54,7 +54,8 @@ function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInp
 export function recordFailure(context: SessionContext, launch: string | null, error: unknown): void {
   if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
-  const message = error instanceof Error ? error.message : String(error);
+  // What follows the first line is the tail of a log, which is evidence already.
+  const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   context.journal.append({ kind: 'failure', launch, code: known ? error.code : 'ERR_QUALIFY_BUG', message });
 }
 
