@@ -115,7 +115,7 @@ void attention(const float* q, const float* const* keys, std::int64_t n, std::in
   const std::int64_t groups = (heads + 15) / 16;
   const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(scratch) % 64;
   float* qT = scratch + (64 - misplaced) % 64 / sizeof(float);  // 64-byte vectors must not cross cache lines
-  float* p = scratch + groups * dim * 16;
+  float* p = qT + groups * dim * 16;
   for (std::int64_t g = 0; g < groups; ++g) transpose(q, 16 * g, heads, dim, qT + g * dim * 16);
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t count = heads - 16 * g < 16 ? heads - 16 * g : 16;
