@@ -32,8 +32,9 @@ void transpose(const float* q, std::int64_t first, std::int64_t heads, std::int6
   }
 }
 
-// scores [n][16] = q . key * scale; returns the maximum over keys.
-QK_INLINE F16 scoreAll(const float* qT, const float* const* keys, std::int64_t n, std::int64_t dim, float scale,
+// scores [n][16] = q . key * scale; returns the maximum over keys. A function of its own, so that the pointers to the keys of
+// a tile find registers.
+__attribute__((noinline)) F16 scoreAll(const float* qT, const float* const* keys, std::int64_t n, std::int64_t dim, float scale,
                        float* scores) {
   F16 top = broadcast(-__builtin_inff());
   const F16 factor = broadcast(scale);
@@ -89,7 +90,7 @@ QK_INLINE void outputTile(const float* p, const float* const* keys, std::int64_t
 
 // The outputs of up to 16 heads: p [n][16], inverse [16], out [heads][dim]. Keys are taken in blocks that stay in the
 // first-level cache while every tile passes over them.
-void outputs(const float* p, const float* const* keys, std::int64_t n, const float* inverse, std::int64_t heads,
+__attribute__((noinline)) void outputs(const float* p, const float* const* keys, std::int64_t n, const float* inverse, std::int64_t heads,
              std::int64_t dim, float* out) {
   const std::int64_t fitting = kCachedFloats / dim;
   const std::int64_t block = fitting > 8 ? fitting : 8;
