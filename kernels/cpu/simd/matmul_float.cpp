@@ -22,8 +22,11 @@ struct WeightsBF16 {
 #if defined(__AVX512F__)
 constexpr int maxTokens = 6;
 constexpr int maxTiles = 2;
-#else
+#elif defined(__AVX2__)
 constexpr int maxTokens = 4;
+constexpr int maxTiles = 1;
+#else
+constexpr int maxTokens = 1;
 constexpr int maxTiles = 1;
 #endif
 
@@ -69,22 +72,11 @@ void tile(const Job& job) {
   }
 }
 
-template <class Weights, int R>
+// Finds the tile of `count` tokens, 1 <= count <= maxTokens.
+template <class Weights, int R, int T = 1>
 void tokens(const Job& job, int count) {
-  switch (count) {
-    case 1:
-      return tile<Weights, R, 1>(job);
-    case 2:
-      return tile<Weights, R, 2>(job);
-    case 3:
-      return tile<Weights, R, 3>(job);
-    case 4:
-      return tile<Weights, R, 4>(job);
-  }
-  if constexpr (maxTokens == 6) {
-    if (count == 5) return tile<Weights, R, 5>(job);
-    tile<Weights, R, 6>(job);
-  }
+  if (count == T) return tile<Weights, R, T>(job);
+  if constexpr (T < maxTokens) tokens<Weights, R, T + 1>(job, count);
 }
 
 template <class Weights>

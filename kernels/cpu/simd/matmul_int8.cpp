@@ -8,12 +8,15 @@ namespace qk::QK_ISA {
 namespace {
 
 // As many accumulators as the registers hold: 2 x 6 sums and 2 x 6 blocks of 32 with AVX-512, 4 tokens of one
-// tile elsewhere.
+// tile with AVX2. The portable copy gains nothing from wider tiles, and costs the compiler much.
 #if defined(__AVX512VNNI__)
 constexpr int maxTokens = 6;
 constexpr int maxTiles = 2;
-#else
+#elif defined(__AVX2__)
 constexpr int maxTokens = 4;
+constexpr int maxTiles = 1;
+#else
+constexpr int maxTokens = 1;
 constexpr int maxTiles = 1;
 #endif
 
@@ -135,22 +138,11 @@ void tile(const Job& job) {
   }
 }
 
-template <class Format, int R>
+// Finds the tile of `count` tokens, 1 <= count <= maxTokens.
+template <class Format, int R, int T = 1>
 void tokens(const Job& job, int count) {
-  switch (count) {
-    case 1:
-      return tile<Format, R, 1>(job);
-    case 2:
-      return tile<Format, R, 2>(job);
-    case 3:
-      return tile<Format, R, 3>(job);
-    case 4:
-      return tile<Format, R, 4>(job);
-  }
-  if constexpr (maxTokens == 6) {
-    if (count == 5) return tile<Format, R, 5>(job);
-    tile<Format, R, 6>(job);
-  }
+  if (count == T) return tile<Format, R, T>(job);
+  if constexpr (T < maxTokens) tokens<Format, R, T + 1>(job, count);
 }
 
 template <class Format>
