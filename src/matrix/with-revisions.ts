@@ -29,11 +29,12 @@ export function withRevisions(
   return { matrix: { ...matrix, arms: Object.fromEntries(arms) }, dropped: isShared ? dropped : [...dropped, 'arguments'] };
 }
 
-/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. No two are alike. */
+/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`, a prebuilt folder its last part. No two are alike. */
 export function armNames(revisions: readonly string[]): string[] {
   const names: string[] = [];
   for (const revision of revisions) {
-    const plain = revision.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 56);
+    const shown = revision.startsWith('prebuilt:') ? (revision.split('/').findLast((part) => part !== '') ?? '') : revision;
+    const plain = shown.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 56);
     // Keys that are whole numbers would lose their place in the order of the arms.
     const name = plain === '' || /^\d+$/.test(plain) ? `rev-${plain}` : plain;
     names.push(names.includes(name) ? `${name}-${names.length + 1}` : name);
