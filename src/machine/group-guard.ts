@@ -10,7 +10,10 @@ const SCRIPT = 'read -r _ || kill -9 "-$0"';
 /** Guards from now on. Call the answer when the group is gone. */
 export function guardGroup(group: number): () => void {
   // In a session of its own, so that Ctrl-C at the terminal does not reach it.
-  const guard = spawn('/bin/sh', ['-c', SCRIPT, String(group)], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const guard = spawn('/bin/sh', ['-c', SCRIPT, String(group)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   guard.on('error', () => {});
   guard.stdin.on('error', () => {});
   guard.unref();

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { guardGroup } from '../machine/group-guard.js';
 import type { RecipeStep } from './recipe.js';
 
 /** A sign of life of a build. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
@@ -59,6 +60,7 @@ export async function runStep(
     detached: true,
   });
   const kill = () => killGroup(child.pid);
+  const dismissGuard = child.pid === undefined ? () => {} : guardGroup(child.pid);
   // A harness that exits while compiling (an uncaught error, a second Ctrl-C) must not leave compilers behind.
   process.once('exit', kill);
   options.signal?.addEventListener('abort', kill, { once: true });
@@ -91,6 +93,7 @@ export async function runStep(
     options.signal?.throwIfAborted();
     return { exitCode, tail: tail.slice(-TAIL_LINES) };
   } finally {
+    dismissGuard();
     process.removeListener('exit', kill);
     options.signal?.removeEventListener('abort', kill);
   }

@@ -3,10 +3,15 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test, type TestContext } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { QualifyError } from '../../src/errors.js';
 import { harnessFolder } from '../../src/harness.js';
-import { engineRepository, mergeBaseWithMain, resolveRevision, revisionOfTree } from '../../src/revision/resolve.js';
+import {
+  engineRepository,
+  mergeBaseWithMain,
+  resolveRevision,
+  revisionOfTree,
+} from '../../src/revision/resolve.js';
 import { addWorktree, removeStaleWorktrees, removeWorktreesNow } from '../../src/revision/worktree.js';
 import { scratchFolder } from '../support/folder.js';
 import { Repository } from '../support/repository.js';
@@ -18,7 +23,9 @@ after(() => {
 });
 
 /** A repository with one commit; the cache is beside it. */
-async function newRepository(t: TestContext): Promise<{ repository: Repository; first: string; worktrees: string }> {
+async function newRepository(
+  t: TestContext,
+): Promise<{ repository: Repository; first: string; worktrees: string }> {
   const folder = await scratchFolder(t);
   process.env.XDG_CACHE_HOME = join(folder, 'cache');
   const repository = new Repository(join(folder, 'repository'));
@@ -34,9 +41,22 @@ describe('revisions', () => {
     const { repository, first } = await newRepository(t);
     const at = repository.folder;
     repository.git('tag', '--annotate', '--message', 'v1', 'v1');
-    assert.deepEqual(await resolveRevision('v1', at), { kind: 'commit', requested: 'v1', repository: at, commit: first });
-    assert.deepEqual(await resolveRevision('worktree', at), { kind: 'tree', requested: 'worktree', folder: at });
-    assert.deepEqual(await resolveRevision('prebuilt:/a/b', at), { kind: 'prebuilt', requested: 'prebuilt:/a/b', folder: '/a/b' });
+    assert.deepEqual(await resolveRevision('v1', at), {
+      kind: 'commit',
+      requested: 'v1',
+      repository: at,
+      commit: first,
+    });
+    assert.deepEqual(await resolveRevision('worktree', at), {
+      kind: 'tree',
+      requested: 'worktree',
+      folder: at,
+    });
+    assert.deepEqual(await resolveRevision('prebuilt:/a/b', at), {
+      kind: 'prebuilt',
+      requested: 'prebuilt:/a/b',
+      folder: '/a/b',
+    });
   });
 
   test('that do not exist, or look like options, are refused', async (t) => {
@@ -94,7 +114,8 @@ describe('merge base', () => {
 });
 
 describe('worktrees', () => {
-  const listed = (repository: Repository): number => repository.git('worktree', 'list', '--porcelain').split('\n\n').length;
+  const listed = (repository: Repository): number =>
+    repository.git('worktree', 'list', '--porcelain').split('\n\n').length;
 
   test('hold the commit outside the working tree, run no hooks, and go', async (t) => {
     const { repository, first, worktrees } = await newRepository(t);
@@ -117,14 +138,23 @@ describe('worktrees', () => {
     const { repository, worktrees } = await newRepository(t);
     const part = new Repository(join(repository.folder, '..', 'part'));
     part.commit('part');
-    repository.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', part.folder, 'kernels/part');
+    repository.git(
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      part.folder,
+      'kernels/part',
+    );
     const commit = repository.commit('with a submodule');
     // Git clones submodules from local paths only when told to; remotes need no such word.
     process.env.GIT_CONFIG_COUNT = '1';
     process.env.GIT_CONFIG_KEY_0 = 'protocol.file.allow';
     process.env.GIT_CONFIG_VALUE_0 = 'always';
     t.after(() => {
-      for (const name of ['GIT_CONFIG_COUNT', 'GIT_CONFIG_KEY_0', 'GIT_CONFIG_VALUE_0']) delete process.env[name];
+      for (const name of ['GIT_CONFIG_COUNT', 'GIT_CONFIG_KEY_0', 'GIT_CONFIG_VALUE_0'])
+        delete process.env[name];
     });
     const worktree = await addWorktree(repository.folder, commit, 'session-2');
     assert.ok(existsSync(join(worktree.folder, 'kernels/part/kernels/a.h')));
@@ -154,7 +184,10 @@ describe('worktrees', () => {
 
   test('leave nothing when the checkout fails', async (t) => {
     const { repository, worktrees } = await newRepository(t);
-    await assert.rejects(addWorktree(repository.folder, 'f'.repeat(40), 'session-4'), refuses(15, /git worktree add/));
+    await assert.rejects(
+      addWorktree(repository.folder, 'f'.repeat(40), 'session-4'),
+      refuses(15, /git worktree add/),
+    );
     assert.deepEqual(readdirSync(worktrees), []);
   });
 });

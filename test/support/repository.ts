@@ -17,7 +17,10 @@ export class Repository {
   }
 
   git(...args: string[]): string {
-    return execFileSync('git', ['-C', this.folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+    return execFileSync('git', ['-C', this.folder, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
   }
 
   write(path: string, text: string): void {

@@ -26,12 +26,18 @@ describe('a matrix on revisions', () => {
     };
     const { matrix, dropped } = withRevisions(matrixOf(arms), revisions);
     const kept = { switches: { SHARED: '1' }, arguments: ['--isa', 'avx2'] };
-    assert.deepEqual(matrix.arms, { base: { revision: 'main', ...kept }, head: { revision: 'feature', ...kept } });
+    assert.deepEqual(matrix.arms, {
+      base: { revision: 'main', ...kept },
+      head: { revision: 'feature', ...kept },
+    });
     assert.deepEqual(dropped, ['OTHER', 'ONLY']);
   });
 
   test('drops arguments that differ', () => {
-    const { matrix, dropped } = withRevisions(matrixOf({ one: { arguments: ['--isa', 'avx2'] }, two: {} }), revisions);
+    const { matrix, dropped } = withRevisions(
+      matrixOf({ one: { arguments: ['--isa', 'avx2'] }, two: {} }),
+      revisions,
+    );
     assert.deepEqual(matrix.arms.head?.arguments, []);
     assert.deepEqual(dropped, ['arguments']);
   });
@@ -39,7 +45,11 @@ describe('a matrix on revisions', () => {
 
 describe('names of arms', () => {
   test('are made of the revisions', () => {
-    assert.deepEqual(armNames(['HEAD~1', 'origin/main', 'prebuilt:/a/b/engine/']), ['HEAD-1', 'origin-main', 'engine']);
+    assert.deepEqual(armNames(['HEAD~1', 'origin/main', 'prebuilt:/a/b/engine/']), [
+      'HEAD-1',
+      'origin-main',
+      'engine',
+    ]);
   });
 
   test('differ where revisions look alike, and are never whole numbers', () => {
