@@ -87,7 +87,7 @@ function refuse(
 }
 
 /** Plain data of the document. Aliases are counted, so that a few lines cannot grow to fill the memory. */
-function valueOf(document: Document, source: string): unknown {
+function plainValue(document: Document, source: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 }) ?? {};
   } catch (error) {
@@ -110,7 +110,7 @@ export function parseMatrix(text: string, source: string): Matrix {
     });
     refuse(source, found, []);
   }
-  const result = matrixSchema.safeParse(valueOf(document, source));
+  const result = matrixSchema.safeParse(plainValue(document, source));
   const problems: Problem[] = result.success
     ? breachesOf(result.data)
     : result.error.issues.flatMap(problemsOf);
