@@ -20,7 +20,10 @@ export function register(program: Command): void {
     .command('list')
     .description('list your own keys, and those of others that you trust')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nTo trust the key of somebody else, copy its .pub or .pub.pem file into the folder of the keys.')
+    .addHelpText(
+      'after',
+      '\nTo trust the key of somebody else, copy its .pub or .pub.pem file into the folder of the keys.',
+    )
     .action(async (options: { json?: true }) => {
       const found = await listKeys();
       if (options.json) answerJson({ schemaVersion: 1, folder: keyFolder(), keys: found.map(describe) });
@@ -28,11 +31,19 @@ export function register(program: Command): void {
     });
 }
 
-function describe({ name, publicKey, own, path }: StoredKey): { name: string; keyId: string; own: boolean; path: string } {
+function describe({ name, publicKey, own, path }: StoredKey): {
+  name: string;
+  keyId: string;
+  own: boolean;
+  path: string;
+} {
   return { name, keyId: publicKey.keyId, own, path };
 }
 
 function table(keys: readonly StoredKey[]): string {
-  if (keys.length === 0) return `no keys in ${keyFolder()}; the first run makes one, or: qualify keys generate\n`;
-  return keys.map((key) => `${key.publicKey.keyId}  ${key.own ? 'own    ' : 'trusted'}  ${key.name}  ${key.path}\n`).join('');
+  if (keys.length === 0)
+    return `no keys in ${keyFolder()}; the first run makes one, or: qualify keys generate\n`;
+  return keys
+    .map((key) => `${key.publicKey.keyId}  ${key.own ? 'own    ' : 'trusted'}  ${key.name}  ${key.path}\n`)
+    .join('');
 }

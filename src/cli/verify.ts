@@ -75,5 +75,10 @@ function toJson(run: string, { signer, statement, checks }: Verification): objec
 
 function failureToJson(run: string, error: QualifyError): object {
   const { code, message, where, hint } = error;
-  return { schemaVersion: 1, verified: false, run, error: { code, file: where ?? null, message, hint: hint ?? null } };
+  return {
+    schemaVersion: 1,
+    verified: false,
+    run,
+    error: { code, file: where ?? null, message, hint: hint ?? null },
+  };
 }

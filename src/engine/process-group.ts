@@ -1,12 +1,13 @@
 /**
  * One engine process and everything it starts, as a process group of its own: started with a closed environment, watched,
  * and ended as a whole. Invariant: after `stop` resolves nothing that the launch started is alive; when the harness ends by any
- * way that runs JavaScript, `killAllGroups` ends what is left; when it is killed, the open stdin of the engine closes.
+ * way that runs JavaScript, `killAllGroups` ends what is left; when it is killed, a guard does, and the engine's stdin closes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QualifyError } from '../errors.js';
+import { guardGroup } from '../machine/group-guard.js';
 import { groupMembers, processesWithVariable } from '../machine/procfs.js';
 
 export interface GroupSpec {
@@ -58,6 +59,7 @@ export class ProcessGroup {
   readonly ended: Promise<{ exitCode: number | null; signal: string | null }>;
   readonly #child: ChildProcess;
   readonly #closed: Promise<void>;
+  readonly #dismissGuard: () => void;
   /** Sees each line of stdout while somebody waits for one; nothing is kept otherwise. */
   #onLine: ((line: string) => void) | null = null;
   #end: { exitCode: number | null; signal: string | null } | null = null;
@@ -67,6 +69,7 @@ export class ProcessGroup {
     this.spec = spec;
     this.pid = pid;
     this.#child = child;
+    this.#dismissGuard = guardGroup(pid);
     let partial = '';
     child.stdout?.on('data', (data: Buffer) => {
       writeSync(log, data);
@@ -203,6 +206,7 @@ export class ProcessGroup {
       }
     }
     running.delete(this);
+    this.#dismissGuard();
     this.#child.stdin?.destroy();
     // Whoever could write to the pipe is gone, so its end comes as soon as what is in it has been logged.
     await Promise.race([this.#closed, sleep(LINGER_MS, undefined, { ref: false })]);

@@ -75,7 +75,10 @@ export function readEnvelope(bytes: Uint8Array): SealedPayload {
 export function openEnvelope(sealed: SealedPayload, key: PublicKey): Buffer {
   if (!verify(null, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), key.object, sealed.signature)) {
     const claimed = JSON.stringify(sealed.claimedKeyId);
-    throw invalid(ENVELOPE_FILE, `is not signed by ${key.keyId}: the signature does not match (it names ${claimed})`);
+    throw invalid(
+      ENVELOPE_FILE,
+      `is not signed by ${key.keyId}: the signature does not match (it names ${claimed})`,
+    );
   }
   if (sealed.claimedKeyId !== key.keyId) {
     throw invalid(

@@ -21,7 +21,10 @@ export async function replayConclusion(
   const found = await read(VERDICT_FILE);
   if (!found.equals(Buffer.from(text))) {
     const difference = firstJsonDifference(JSON.parse(found.toString('utf8')), JSON.parse(text));
-    throw invalid(VERDICT_FILE, `does not follow from plan and journal: ${difference ?? 'it is spelt differently'}`);
+    throw invalid(
+      VERDICT_FILE,
+      `does not follow from plan and journal: ${difference ?? 'it is spelt differently'}`,
+    );
   }
   return [`${looks} looks`, VERDICT_FILE];
 }

@@ -39,13 +39,20 @@ export async function replayExchanges(
   return exchanges;
 }
 
-function exchangesOf(plan: Plan, entry: Entry, tokensOf: (id: string) => number[]): { answer: Answer; asked: Asked }[] {
+function exchangesOf(
+  plan: Plan,
+  entry: Entry,
+  tokensOf: (id: string) => number[],
+): { answer: Answer; asked: Asked }[] {
   if (entry.kind !== 'sample' && entry.kind !== 'control') return [];
   const prompt = plan.prompts.find((candidate) => candidate.id === entry.prompt);
   const cell = plan.cells.find((candidate) => candidate.id === prompt?.cell);
   const purpose = entry.kind === 'sample' ? entry.purpose : 'control';
   if (!prompt || !cell || prompt.kind !== purpose || prompt.sha256 !== entry.promptSha256) {
-    throw wrong(entry, `names the prompt ${JSON.stringify(entry.prompt)}, which the plan does not have for a ${purpose}`);
+    throw wrong(
+      entry,
+      `names the prompt ${JSON.stringify(entry.prompt)}, which the plan does not have for a ${purpose}`,
+    );
   }
   if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
@@ -59,7 +66,10 @@ function exchangesOf(plan: Plan, entry: Entry, tokensOf: (id: string) => number[
 async function checkExchange(entry: Entry, answer: Answer, asked: Asked, read: Read): Promise<void> {
   const { path } = answer.request;
   if ((await read(path)).toString('utf8') !== completionBody(asked)) {
-    throw invalid(path, `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`);
+    throw invalid(
+      path,
+      `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`,
+    );
   }
   const body = (await read(answer.response.path)).toString('utf8');
   const { clientMs: _clock, request: _request, response: _response, ...recorded } = answer;
@@ -74,7 +84,8 @@ async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
   const body = (await read(entry.props.path)).toString('utf8');
   const { witness } = readLive(entry.props.path, () => readProps(body));
   const field = firstDifference(entry.witness, witness);
-  if (field !== null) throw wrong(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
+  if (field !== null)
+    throw wrong(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
 }
 
 /** A body that was readable during the session and is not now is a broken file, whatever its digest says. */
@@ -82,7 +93,8 @@ function readLive<T>(path: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof QualifyError) throw invalid(path, `is not what an engine answers: ${error.message}`, error);
+    if (error instanceof QualifyError)
+      throw invalid(path, `is not what an engine answers: ${error.message}`, error);
     throw error;
   }
 }
@@ -90,7 +102,8 @@ function readLive<T>(path: string, parse: () => T): T {
 function checkReference(entry: Entry, { path, sha256 }: Evidence, index: EvidenceIndex): void {
   const listed = index.get(path);
   if (listed === undefined) throw wrong(entry, `rests on ${path}, which is not in the evidence`);
-  if (listed !== sha256) throw wrong(entry, `rests on ${path} with the SHA-256 ${sha256}, but the file has ${listed}`);
+  if (listed !== sha256)
+    throw wrong(entry, `rests on ${path} with the SHA-256 ${sha256}, but the file has ${listed}`);
 }
 
 /** Every file that an entry rests on. */
@@ -115,7 +128,8 @@ function evidenceOf(entry: Entry): Evidence[] {
 /** Name of the first field that differs, or null. */
 function firstDifference<T extends object>(recorded: T, said: T): string | null {
   for (const [field, value] of Object.entries(said)) {
-    if (!isDeepStrictEqual(value, Object.entries(recorded).find(([name]) => name === field)?.[1])) return field;
+    if (!isDeepStrictEqual(value, Object.entries(recorded).find(([name]) => name === field)?.[1]))
+      return field;
   }
   return null;
 }
@@ -130,4 +144,5 @@ function memoizePrompts(plan: Plan): (id: string) => number[] {
   };
 }
 
-const wrong = (entry: Entry, why: string): QualifyError => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+const wrong = (entry: Entry, why: string): QualifyError =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);

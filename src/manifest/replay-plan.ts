@@ -17,9 +17,13 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   const [first] = entries;
   if (first?.kind !== 'session' || first.planDigest !== digest) {
     const journal = first?.kind === 'session' ? first.planDigest : 'none';
-    throw invalid(PLAN_FILE, `has the digest ${digest}, but the journal began with that of another plan: ${journal}`);
+    throw invalid(
+      PLAN_FILE,
+      `has the digest ${digest}, but the journal began with that of another plan: ${journal}`,
+    );
   }
-  if (first.session !== plan.session) throw invalid(JOURNAL_FILE, `is of session ${first.session}, not ${plan.session}`);
+  if (first.session !== plan.session)
+    throw invalid(JOURNAL_FILE, `is of session ${first.session}, not ${plan.session}`);
   replayPrompts(plan);
   replayOrder(plan);
   checkLaunches(plan, entries);
@@ -47,11 +51,16 @@ function replayOrder(plan: Plan): void {
 
 /** Each launch is the one that the plan has at that place, and comes after the one before. */
 function checkLaunches(plan: Plan, entries: readonly Entry[]): void {
-  const planned = plan.rounds.flatMap(({ round, order }) => order.map((arm, position) => ({ arm, round, position })));
+  const planned = plan.rounds.flatMap(({ round, order }) =>
+    order.map((arm, position) => ({ arm, round, position })),
+  );
   const launches = entries.filter((entry) => entry.kind === 'launch');
   for (const [index, { arm, round, position, seq }] of launches.entries()) {
     if (!isDeepStrictEqual(planned[index], { arm, round, position })) {
-      throw invalid(JOURNAL_FILE, `line ${seq + 1} launches ${arm} at place ${position} of round ${round}, which is not next in the plan`);
+      throw invalid(
+        JOURNAL_FILE,
+        `line ${seq + 1} launches ${arm} at place ${position} of round ${round}, which is not next in the plan`,
+      );
     }
   }
 }

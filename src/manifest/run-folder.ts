@@ -42,12 +42,16 @@ export function parseJson<T>(file: string, bytes: Buffer, schema: z.ZodType<T>):
   return parsed.data;
 }
 
-async function readMachine(entries: readonly Entry[], read: (path: string) => Promise<Buffer>): Promise<Fingerprint> {
+async function readMachine(
+  entries: readonly Entry[],
+  read: (path: string) => Promise<Buffer>,
+): Promise<Fingerprint> {
   const [session] = entries;
   if (session?.kind !== 'session') throw invalid(JOURNAL_FILE, 'does not begin with a session');
   const { path } = session.machine;
   const machine = parseJson(path, await read(path), fingerprintSchema);
-  if (machine.id !== session.machineId) throw invalid(path, 'describes another machine than the journal names');
+  if (machine.id !== session.machineId)
+    throw invalid(path, 'describes another machine than the journal names');
   return machine;
 }
 

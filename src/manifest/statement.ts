@@ -213,7 +213,10 @@ function describeBuild(build: EntryOf<'build'> | undefined): z.infer<typeof buil
   return { revision, buildDigest, recipeDigest, toolchain, binarySha256 };
 }
 
-function describeMachine(session: EntryOf<'session'>, machine: Fingerprint): Statement['predicate']['machine'] {
+function describeMachine(
+  session: EntryOf<'session'>,
+  machine: Fingerprint,
+): Statement['predicate']['machine'] {
   return {
     id: session.machineId,
     cpu: machine.cpu.model,

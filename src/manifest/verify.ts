@@ -9,7 +9,14 @@ import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { ENVELOPE_FILE, openEnvelope, readEnvelope } from './envelope.js';
-import { checkClosedSet, INDEX_FILE, KEY_FILE, parseIndex, readListed, readRegular } from './evidence-index.js';
+import {
+  checkClosedSet,
+  INDEX_FILE,
+  KEY_FILE,
+  parseIndex,
+  readListed,
+  readRegular,
+} from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
 import { replayConclusion } from './replay-conclusion.js';
@@ -17,7 +24,13 @@ import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
 import { readRecord } from './run-folder.js';
 import { checkTravellingKey, chooseSigner, type Signer } from './signer.js';
-import { buildStatement, PREDICATE_TYPE, type Statement, serializeStatement, statementSchema } from './statement.js';
+import {
+  buildStatement,
+  PREDICATE_TYPE,
+  type Statement,
+  serializeStatement,
+  statementSchema,
+} from './statement.js';
 import { parseStrictJson } from './strict-json.js';
 
 export interface VerifyOptions {
@@ -50,7 +63,10 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const indexBytes = await readRegular(runFolder, INDEX_FILE);
   const indexDigest = statement.subject.find((subject) => subject.name === INDEX_FILE)?.digest;
   if (!indexDigest || !('sha256' in indexDigest) || indexDigest.sha256 !== sha256(indexBytes)) {
-    throw invalid(INDEX_FILE, `has changed: its SHA-256 is ${sha256(indexBytes)}, which the statement does not have`);
+    throw invalid(
+      INDEX_FILE,
+      `has changed: its SHA-256 is ${sha256(indexBytes)}, which the statement does not have`,
+    );
   }
   const index = parseIndex(indexBytes.toString('utf8'));
   const bytes = await checkClosedSet(runFolder, index);
@@ -60,16 +76,23 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const record = await readRecord(read);
   const { plan, entries } = record;
   const planDigest = replayPlan(plan, entries);
-  report('plan', `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`);
+  report(
+    'plan',
+    `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`,
+  );
   const exchanges = await replayExchanges(plan, entries, index, read);
-  report('exchanges', `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`);
+  report(
+    'exchanges',
+    `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,
+  );
   const recomputed = await replayConclusion(plan, entries, read);
   report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
 
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   const expected = buildStatement({ ...record, planDigest, evidence, signer: signer.key.keyId });
   const difference = firstJsonDifference(statement, expected);
-  if (difference !== null) throw invalid(ENVELOPE_FILE, `states what does not follow from the run: ${difference}`);
+  if (difference !== null)
+    throw invalid(ENVELOPE_FILE, `states what does not follow from the run: ${difference}`);
   if (!serializeStatement(expected).equals(payload)) {
     throw invalid(ENVELOPE_FILE, 'has a payload that is not spelt as RFC 8785 says');
   }
@@ -112,9 +135,13 @@ function readStatement(payload: Buffer, signer: Signer): Statement {
     throw invalid(ENVELOPE_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);
   }
   const parsed = statementSchema.safeParse(value);
-  if (!parsed.success) throw invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
   if (parsed.data.predicate.signer !== signer.key.keyId) {
-    throw invalid(ENVELOPE_FILE, `was made by ${parsed.data.predicate.signer} and signed again by ${signer.key.keyId}`);
+    throw invalid(
+      ENVELOPE_FILE,
+      `was made by ${parsed.data.predicate.signer} and signed again by ${signer.key.keyId}`,
+    );
   }
   return parsed.data;
 }

@@ -4,6 +4,7 @@ import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { evidenceName } from '../journal/evidence.js';
 import { watchLoad } from '../machine/load.js';
+import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
@@ -28,10 +29,6 @@ export interface LaunchInputs {
 const launchName = ({ round, position, arm }: LaunchPlace): string =>
   `r${String(round).padStart(2, '0')}-${position}-${arm.name}`;
 
-/** Tokens that a request of this kind generates. */
-const generatedTokens = (plan: Plan, cell: PlannedCell, kind: Prompt['kind']): number =>
-  kind === 'parity' ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens) : cell.generatedTokens;
-
 function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInputs, logName: string): LaunchSpec {
   const { plan } = context;
   const longest = plan.cells.map((cell) => cell.promptTokens + generatedTokens(plan, cell, 'parity'));
@@ -54,7 +51,8 @@ function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInp
 export function recordFailure(context: SessionContext, launch: string | null, error: unknown): void {
   if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
-  const message = error instanceof Error ? error.message : String(error);
+  // What follows the first line is the tail of a log, which is evidence already.
+  const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   context.journal.append({ kind: 'failure', launch, code: known ? error.code : 'ERR_QUALIFY_BUG', message });
 }
 

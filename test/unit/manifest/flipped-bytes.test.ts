@@ -14,13 +14,19 @@ import { scratchFolder } from '../../support/folder.js';
 async function sealedRun(context: TestContext): Promise<{ run: string; keys: string; key: string }> {
   const folder = await scratchFolder(context);
   const run = join(folder, 'run');
-  await writeRun(run, { rounds: 1 });
+  await writeRun(run);
   await seal(run, await generateKey('signer', join(folder, 'signer')));
   return { run, keys: join(folder, 'keys'), key: join(folder, 'signer', 'signer.pub') };
 }
 
 /** Changes one byte and asserts that verification names a file of the run and exits 16; puts the byte back. */
-async function assertNoticed(run: string, path: string, offset: number, mask: number, options: object): Promise<void> {
+async function assertNoticed(
+  run: string,
+  path: string,
+  offset: number,
+  mask: number,
+  options: object,
+): Promise<void> {
   const file = join(run, path);
   const bytes = await readFile(file);
   const changed = Buffer.from(bytes);
@@ -37,7 +43,9 @@ async function assertNoticed(run: string, path: string, offset: number, mask: nu
 
 test('notices a changed byte in every file', async (context) => {
   const { run, keys } = await sealedRun(context);
-  const files = (await readdir(run, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const files = (await readdir(run, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
   assert.ok(files.length > 20);
   for (const file of files) {
     const path = join(file.parentPath, file.name).slice(run.length + 1);
@@ -67,7 +75,12 @@ test('notices bytes that are cut off or added', async (context) => {
   const { run, keys } = await sealedRun(context);
   for (const path of ['manifest.dsse.json', 'key.pub.pem', 'evidence.sha256', 'plan.json', 'journal.jsonl']) {
     const bytes = await readFile(join(run, path));
-    for (const changed of [bytes.subarray(0, -1), Buffer.concat([bytes, Buffer.from('\n')]), randomBytes(8), Buffer.alloc(0)]) {
+    for (const changed of [
+      bytes.subarray(0, -1),
+      Buffer.concat([bytes, Buffer.from('\n')]),
+      randomBytes(8),
+      Buffer.alloc(0),
+    ]) {
       await writeFile(join(run, path), changed);
       await assert.rejects(verifyRun(run, { keyFolder: keys }), { exit: 'invalid' }, path);
     }

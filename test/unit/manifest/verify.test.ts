@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
+import { readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
 import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
 import { sshLine } from '../../../src/manifest/public-key.js';
 import { seal } from '../../../src/manifest/seal.js';
@@ -28,7 +29,12 @@ async function sealedRun(context: TestContext, options: RunOptions = {}): Promis
 }
 
 /** Asserts exit 16, the file that is named, and the reason. */
-async function refuses({ run, keys }: Sealed, file: string, why: RegExp, options: VerifyOptions = {}): Promise<void> {
+async function refuses(
+  { run, keys }: Sealed,
+  file: string,
+  why: RegExp,
+  options: VerifyOptions = {},
+): Promise<void> {
   await assert.rejects(verifyRun(run, { keyFolder: keys, ...options }), (error) => {
     assert.ok(error instanceof QualifyError, String(error));
     assert.equal(error.exitCode, 16);
@@ -39,7 +45,7 @@ async function refuses({ run, keys }: Sealed, file: string, why: RegExp, options
 }
 
 test('verifies what was sealed, at another place', async (context) => {
-  const { run, key, keys } = await sealedRun(context);
+  const { run, key, keys } = await sealedRun(context, { rounds: 2 });
   const elsewhere = join(await scratchFolder(context), 'moved', 'run');
   await cp(run, elsewhere, { recursive: true });
   await rm(run, { recursive: true });
@@ -105,7 +111,6 @@ test('refuses a run that carries another key than the one that signed', async (c
 test('refuses a statement that another key signed again', async (context) => {
   const sealed = await sealedRun(context);
   const thief = await generateKey('thief', join(sealed.folder, 'thief'));
-  const { readEnvelope, signEnvelope } = await import('../../../src/manifest/envelope.js');
   const path = join(sealed.run, 'manifest.dsse.json');
   await writeFile(path, signEnvelope(readEnvelope(await readFile(path)).payload, thief));
   await writeFile(join(sealed.run, 'key.pub.pem'), thief.publicKey.pem);
@@ -114,8 +119,14 @@ test('refuses a statement that another key signed again', async (context) => {
 
 test('says usage when the run or the key is not there', async (context) => {
   const { run, keys } = await sealedRun(context);
-  await assert.rejects(verifyRun(`${run}-none`, { keyFolder: keys }), { code: 'ERR_QUALIFY_NO_RUN', exit: 'usage' });
-  await assert.rejects(verifyRun(run, { key: `${run}-none` }), { code: 'ERR_QUALIFY_KEY_FILE', exit: 'usage' });
+  await assert.rejects(verifyRun(`${run}-none`, { keyFolder: keys }), {
+    code: 'ERR_QUALIFY_NO_RUN',
+    exit: 'usage',
+  });
+  await assert.rejects(verifyRun(run, { key: `${run}-none` }), {
+    code: 'ERR_QUALIFY_KEY_FILE',
+    exit: 'usage',
+  });
 });
 
 test('refuses to seal a folder twice', async (context) => {

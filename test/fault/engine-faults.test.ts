@@ -1,0 +1,59 @@
+/** Engines that misbehave end as verdicts, never as a crash of ours, and leave nothing running. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { processesWithVariable } from '../../src/machine/procfs.js';
+import { Home } from '../support/run-cli.js';
+
+interface Expectation {
+  fault: string;
+  exitCode: number;
+  /** Code of the `failure` entry; null when the launch goes through. */
+  failure: string | null;
+  /** How the launch with the fault ended; null when it never came up. */
+  how?: 'asked' | 'killed' | 'died';
+  reason?: string;
+}
+
+const cases: Expectation[] = [
+  { fault: 'die-at-start', exitCode: 15, failure: 'ERR_QUALIFY_ENGINE_DIED' },
+  { fault: 'wrong-nonce', exitCode: 15, failure: 'ERR_QUALIFY_WRONG_ENGINE' },
+  { fault: 'never-ready', exitCode: 15, failure: 'ERR_QUALIFY_TIMEOUT' },
+  { fault: 'crash:4', exitCode: 15, failure: 'ERR_QUALIFY_ENGINE_DIED', how: 'died' },
+  { fault: 'hang:3', exitCode: 15, failure: 'ERR_QUALIFY_TIMEOUT', how: 'asked' },
+  { fault: 'hang-busy:5', exitCode: 15, failure: 'ERR_QUALIFY_TIMEOUT', how: 'killed' },
+  { fault: 'malformed:3', exitCode: 15, failure: 'ERR_QUALIFY_ANSWER_MALFORMED', how: 'asked' },
+  { fault: 'refuse:3', exitCode: 15, failure: 'ERR_QUALIFY_REQUEST_REFUSED', how: 'asked' },
+  { fault: 'slow-start:500', exitCode: 11, failure: null, how: 'asked', reason: 'too-few-rounds' },
+  { fault: 'leak-child', exitCode: 11, failure: null, how: 'killed', reason: 'too-few-rounds' },
+  { fault: 'stray-child', exitCode: 11, failure: null, how: 'killed', reason: 'too-few-rounds' },
+  { fault: 'always-warm', exitCode: 14, failure: null, how: 'asked' },
+  { fault: 'dead-cache-field', exitCode: 14, failure: null, how: 'asked' },
+  { fault: 'other-output', exitCode: 13, failure: null, how: 'asked' },
+];
+
+describe('engine faults', () => {
+  for (const { fault, exitCode, failure, how, reason } of cases) {
+    test(`${fault} ends with exit code ${exitCode}`, async (t) => {
+      const home = new Home();
+      t.after(() => home.remove());
+      const timeouts = { requestTimeoutSeconds: 2, readyTimeoutSeconds: fault === 'never-ready' ? 2 : 20 };
+      const matrix = home.fakeMatrix({ head: { FAKE_FAULT: fault } }, { looks: [1], ...timeouts });
+      const result = await home.run('run', matrix, '--out', 'run');
+      assert.equal(result.exitCode, exitCode, result.stderr);
+
+      const entries = home.journal();
+      const failures = entries.filter((entry) => entry.kind === 'failure');
+      assert.deepEqual(failures.map((entry) => entry.code), failure === null ? [] : [failure]);
+      const end = entries.at(-1);
+      assert.ok(end?.kind === 'end' && end.complete === (failure === null));
+      const heads = entries.flatMap((entry) => (entry.kind === 'launch' && entry.arm === 'head' ? [entry.launch] : []));
+      const stops = entries.flatMap((entry) => (entry.kind === 'stop' && heads.includes(entry.launch) ? [entry] : []));
+      assert.deepEqual(stops.map((entry) => entry.how), how === undefined ? [] : [how]);
+
+      const verdict = home.verdict();
+      assert.equal(verdict.exitCode, exitCode);
+      if (reason !== undefined) assert.ok(verdict.reasons.some(({ code }) => code === reason));
+      assert.deepEqual(processesWithVariable(`HOME=${home.path('home')}`), []);
+    });
+  }
+});

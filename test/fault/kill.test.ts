@@ -1,0 +1,119 @@
+/** A session that is ended at any moment leaves no process, port, lock or worktree, and its folder stays readable. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, test, type TestContext } from 'node:test';
+import { parseJournal } from '../../src/journal/read.js';
+import { takeMachineLock } from '../../src/machine/lock.js';
+import { processesWithVariable } from '../../src/machine/procfs.js';
+import { Home, type StartedCli } from '../support/run-cli.js';
+
+const PATIENCE_MS = 20_000;
+
+function newHome(t: TestContext): Home {
+  const home = new Home();
+  t.after(() => home.remove());
+  return home;
+}
+
+/** Polls until `holds`; a test that waits in vain fails by what it then asserts. */
+async function eventually(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!holds() && performance.now() < deadline) await sleep(20);
+}
+
+const linesOf = (home: Home): number => {
+  const path = home.path('run', 'journal.jsonl');
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
+};
+
+/** Ports of the launches in the journal, whatever state its last line is in. */
+function portsOf(home: Home): number[] {
+  const text = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
+  const entries = parseJournal(text.slice(0, text.lastIndexOf('\n') + 1), 'journal');
+  return entries.flatMap((entry) => (entry.kind === 'launch' ? [entry.port] : []));
+}
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+
+async function assertNothingLeft(home: Home): Promise<void> {
+  const mark = `HOME=${home.path('home')}`;
+  await eventually(() => processesWithVariable(mark).length === 0);
+  assert.deepEqual(processesWithVariable(mark), []);
+  for (const port of portsOf(home)) assert.equal(await isOpen(port), false, `port ${port}`);
+  const lock = await takeMachineLock({ what: 'test', wait: false, address: `\0test ${home.folder}` });
+  await lock.release();
+}
+
+/** Starts a long session and waits for the journal to hold `lines` lines. */
+async function startUntil(home: Home, lines: number, head: Record<string, string> = {}): Promise<StartedCli> {
+  const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400', ...head } }, { looks: [24] });
+  const started = home.start(['run', matrix, '--out', 'run']);
+  await eventually(() => linesOf(home) >= lines || started.child.exitCode !== null);
+  assert.equal(started.child.exitCode, null, started.stderr());
+  return started;
+}
+
+/** Somewhere in the first launches: after the start, in a launch, between two. */
+const moments = [1, 4, 6, 9, 13].map((lines) => ({ lines, delayMs: Math.floor(Math.random() * 200) }));
+
+describe('a session that is killed', () => {
+  for (const { lines, delayMs } of moments) {
+    test(`by SIGKILL, ${delayMs} ms after line ${lines}, leaves nothing`, async (t) => {
+      const home = newHome(t);
+      const { child, finished } = await startUntil(home, lines);
+      await sleep(delayMs);
+      child.kill('SIGKILL');
+      assert.equal((await finished).signal, 'SIGKILL');
+      await assertNothingLeft(home);
+    });
+  }
+
+  test('by SIGKILL leaves nothing of an engine that hangs', async (t) => {
+    const home = newHome(t);
+    const started = await startUntil(home, 4, { FAKE_FAULT: 'hang-busy:2' });
+    await sleep(500);
+    started.child.kill('SIGKILL');
+    await started.finished;
+    await assertNothingLeft(home);
+  });
+});
+
+describe('a session that is interrupted', () => {
+  for (const [index, { lines, delayMs }] of moments.entries()) {
+    const signal = index % 2 === 0 ? 'SIGINT' : 'SIGTERM';
+    test(`by ${signal}, ${delayMs} ms after line ${lines}, says so and leaves nothing`, async (t) => {
+      const home = newHome(t);
+      const { child, finished } = await startUntil(home, lines);
+      await sleep(delayMs);
+      child.kill(signal);
+      const result = await finished;
+      assert.equal(result.exitCode, 12, result.stderr);
+      assert.equal(home.verdict().exitCode, 12);
+      const entries = home.journal();
+      assert.deepEqual(entries.filter((entry) => entry.kind === 'failure').map((entry) => entry.code), ['ERR_QUALIFY_INTERRUPTED']);
+      const end = entries.at(-1);
+      assert.ok(end?.kind === 'end' && !end.complete);
+      await assertNothingLeft(home);
+    });
+  }
+
+  test('twice ends at once and leaves nothing, even of an engine that ignores SIGTERM', async (t) => {
+    const home = newHome(t);
+    const { child, finished } = await startUntil(home, 4, { FAKE_FAULT: 'hang-busy:2' });
+    child.kill('SIGINT');
+    await sleep(300);
+    child.kill('SIGINT');
+    assert.notEqual((await finished).exitCode, 0);
+    await assertNothingLeft(home);
+  });
+});

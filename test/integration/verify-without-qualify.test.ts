@@ -1,0 +1,89 @@
+/** Runs the block of the README that checks a run with jq, openssl and coreutils alone. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { harnessFolder } from '../../src/harness.js';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
+import { writeRun } from '../fixtures/run-folder.js';
+import { scratchFolder } from '../support/folder.js';
+
+/** The shell block between the markers. */
+async function readmeBlock(): Promise<string> {
+  const readme = await readFile(join(harnessFolder, 'README.md'), 'utf8');
+  const section = /<!-- verify:begin -->([^]*)<!-- verify:end -->/.exec(readme)?.[1] ?? '';
+  const block = /^```sh\n([^]*?)^```$/m.exec(section)?.[1];
+  assert.ok(block, 'README.md has a shell block between the markers');
+  return block;
+}
+
+async function sealedRun(context: TestContext): Promise<{ folder: string; run: string }> {
+  const folder = await scratchFolder(context);
+  const run = join(folder, 'run');
+  await writeRun(run);
+  await seal(run, await generateKey('signer', join(folder, 'signer')));
+  return { folder, run };
+}
+
+/** Runs the block as a stranger would, in the run folder. */
+async function check(run: string, key?: string): Promise<{ code: number | null; output: string }> {
+  const environment = { PATH: process.env.PATH, ...(key === undefined ? {} : { KEY: key }) };
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', await readmeBlock()], {
+    cwd: run,
+    env: environment,
+    encoding: 'utf8',
+  });
+  return { code: status, output: stdout + stderr };
+}
+
+test('accepts a sealed run and prints its result', async (context) => {
+  const { folder, run } = await sealedRun(context);
+  for (const key of [undefined, join(folder, 'signer', 'signer.pub.pem')]) {
+    const { code, output } = await check(run, key);
+    assert.equal(code, 0, output);
+    assert.match(output, /Signature Verified Successfully/);
+    assert.match(output, /evidence\.sha256: OK/);
+    assert.match(output, /"inconclusive"\n$/);
+  }
+});
+
+test('refuses the key of somebody else', async (context) => {
+  const { folder, run } = await sealedRun(context);
+  await generateKey('other', join(folder, 'others'));
+  const { code, output } = await check(run, join(folder, 'others', 'other.pub.pem'));
+  assert.notEqual(code, 0);
+  assert.match(output, /Signature Verification Failure/);
+});
+
+for (const [what, change] of [
+  ['a changed file', (run: string) => appendFile(join(run, 'journal.jsonl'), ' ')],
+  ['a changed index', (run: string) => appendFile(join(run, 'evidence.sha256'), '\n')],
+  ['a missing file', (run: string) => rm(join(run, 'evidence', 'machine.json'))],
+  ['an added file', (run: string) => writeFile(join(run, 'evidence', 'extra'), 'x')],
+  [
+    'another payload type',
+    (run: string) => edit(run, (text) => text.replace('in-toto+json', 'in-toto+jsom')),
+  ],
+  [
+    'a changed payload',
+    (run: string) => edit(run, (text) => text.replace(/"payload": "eyJ/, '"payload": "eyK')),
+  ],
+  ['a changed signature', (run: string) => edit(run, (text) => text.replace(/"sig": "../, '"sig": "AA'))],
+] as const) {
+  test(`refuses ${what}`, async (context) => {
+    const { run } = await sealedRun(context);
+    await change(run);
+    const { code, output } = await check(run);
+    assert.notEqual(code, 0, output);
+  });
+}
+
+async function edit(run: string, change: (text: string) => string): Promise<void> {
+  const path = join(run, 'manifest.dsse.json');
+  const text = await readFile(path, 'utf8');
+  const changed = change(text);
+  assert.notEqual(changed, text);
+  await writeFile(path, changed);
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { QualifyError } from '../../../src/errors.js';
+import { takeMachineLock } from '../../../src/machine/lock.js';
+import { scratchFolder } from '../../support/folder.js';
+
+const module = fileURLToPath(new URL('../../../src/machine/lock.js', import.meta.url));
+
+/** Another process that takes the lock and says so. */
+async function otherHolder(address: string): Promise<ReturnType<typeof spawn>> {
+  const script = `
+    const { takeMachineLock } = await import(${JSON.stringify(module)});
+    await takeMachineLock({ what: 'the other', wait: false, address: ${JSON.stringify(address)} });
+    console.log('taken');
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = await once(child.stdout, 'data');
+  assert.match(String(said), /taken/);
+  return child;
+}
+
+/** An address in the abstract namespace, and one that is a file as on systems without it. */
+const addresses = {
+  abstract: (folder: string) => `\0test-${folder}`,
+  file: (folder: string) => join(folder, 'lock'),
+};
+
+for (const [kind, address] of Object.entries(addresses)) {
+  describe(`machine lock (${kind} address)`, () => {
+    test('names who holds it and since when', async (t) => {
+      const at = address(await scratchFolder(t));
+      const child = await otherHolder(at);
+      t.after(() => child.kill('SIGKILL'));
+      await assert.rejects(takeMachineLock({ what: 'me', wait: false, address: at }), (error: unknown) => {
+        assert.ok(error instanceof QualifyError);
+        assert.equal(error.exitCode, 15);
+        assert.match(error.message, new RegExp(`pid ${child.pid} .*the other.* since 20`));
+        return true;
+      });
+    });
+
+    test('is free again after its holder was killed', async (t) => {
+      const at = address(await scratchFolder(t));
+      const child = await otherHolder(at);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      const lock = await takeMachineLock({ what: 'me', wait: false, address: at });
+      await lock.release();
+    });
+
+    test('waits for its holder, telling once who that is', async (t) => {
+      const at = address(await scratchFolder(t));
+      const child = await otherHolder(at);
+      const told: string[] = [];
+      const taking = takeMachineLock({ what: 'me', wait: true, address: at, onWait: (message) => {
+        told.push(message);
+        child.kill('SIGKILL');
+      } });
+      const lock = await taking;
+      assert.equal(told.length, 1);
+      assert.match(told[0] ?? '', new RegExp(`pid ${child.pid}`));
+      await lock.release();
+    });
+
+    test('stops waiting when interrupted', async (t) => {
+      const at = address(await scratchFolder(t));
+      const child = await otherHolder(at);
+      t.after(() => child.kill('SIGKILL'));
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      const waiting = takeMachineLock({ what: 'me', wait: true, address: at, signal: controller.signal, onWait: () => controller.abort(reason) });
+      await assert.rejects(waiting, reason);
+    });
+
+    test('can be taken again after release', async (t) => {
+      const at = address(await scratchFolder(t));
+      const first = await takeMachineLock({ what: 'one', wait: false, address: at });
+      await first.release();
+      await first.release();
+      const second = await takeMachineLock({ what: 'two', wait: false, address: at });
+      await second.release();
+    });
+  });
+}

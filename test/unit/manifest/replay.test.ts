@@ -1,0 +1,257 @@
+/** What a signer who lies is caught at: the folder is sealed after the change, so signature and digests all hold. */
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sha256 } from '../../../src/digest.js';
+import { QualifyError } from '../../../src/errors.js';
+import type { Draft } from '../../../src/journal/journal.js';
+import { readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
+import { generateKey } from '../../../src/manifest/key-store.js';
+import { seal } from '../../../src/manifest/seal.js';
+import { type Statement, serializeStatement } from '../../../src/manifest/statement.js';
+import { verifyRun } from '../../../src/manifest/verify.js';
+import { type RunOptions, writeRun } from '../../fixtures/run-folder.js';
+import { scratchFolder } from '../../support/folder.js';
+
+interface Lie extends RunOptions {
+  /** Changes the folder before it is sealed. */
+  change?: (run: string) => Promise<void>;
+  /** Changes the statement before it is signed. */
+  state?: (statement: Statement) => void;
+}
+
+async function refuses(context: TestContext, file: string | RegExp, why: RegExp, lie: Lie): Promise<void> {
+  const folder = await scratchFolder(context);
+  const run = join(folder, 'run');
+  const key = await generateKey('signer', join(folder, 'signer'));
+  await writeRun(run, lie);
+  await lie.change?.(run);
+  await seal(run, key);
+  if (lie.state) {
+    const path = join(run, 'manifest.dsse.json');
+    const statement: Statement = JSON.parse(readEnvelope(await readFile(path)).payload.toString());
+    lie.state(statement);
+    await writeFile(path, signEnvelope(serializeStatement(statement), key));
+  }
+  await assert.rejects(verifyRun(run, { keyFolder: join(folder, 'keys') }), (error) => {
+    assert.ok(error instanceof QualifyError, String(error));
+    assert.equal(error.exitCode, 16);
+    assert.match(error.message, why);
+    if (typeof file === 'string') assert.equal(error.where, file, error.message);
+    else assert.match(error.where ?? '', file);
+    return true;
+  });
+}
+
+/** Edits the text of a file. */
+const edit = (path: string, from: string | RegExp, to: string) => async (run: string) => {
+  const text = await readFile(join(run, path), 'utf8');
+  const edited = text.replace(from, to);
+  assert.notEqual(edited, text, 'the edit must hit');
+  await writeFile(join(run, path), edited);
+};
+
+/** Edits the n-th request or response, by name. */
+const editExchange =
+  (kind: 'requests' | 'responses', name: RegExp, from: RegExp, to: string) => async (run: string) => {
+    const files = (await readdir(join(run, 'evidence', kind), { recursive: true }))
+      .filter((file) => name.test(file))
+      .sort();
+    const path = `evidence/${kind}/${files[0]}`;
+    await edit(path, from, to)(run);
+    // The journal names the digest of each body, so the liar corrects it there.
+    const digest = sha256(await readFile(join(run, path)));
+    await edit(
+      'journal.jsonl',
+      new RegExp(`("path":"${path.replaceAll('.', '\\.').replaceAll('+', '\\+')}","sha256":")[0-9a-f]{64}`),
+      `$1${digest}`,
+    )(run);
+  };
+
+/** Changes the first entry of a kind. */
+function first<K extends Draft['kind']>(
+  kind: K,
+  change: (draft: Extract<Draft, { kind: K }>) => void,
+): (draft: Draft) => Draft {
+  let done = false;
+  const isKind = (draft: Draft): draft is Extract<Draft, { kind: K }> => draft.kind === kind;
+  return (draft) => {
+    if (done || !isKind(draft)) return draft;
+    done = true;
+    const copy = structuredClone(draft);
+    change(copy);
+    return copy;
+  };
+}
+
+test('a median that the samples do not have', (context) =>
+  refuses(context, 'verdict.json', /cells\[0\]\.arms\.head\.median is 9999/, {
+    change: edit('verdict.json', /("head": \{[^}]*?"median": )[0-9.]+/, '$19999'),
+  }));
+
+test('a verdict that the rule does not give', (context) =>
+  refuses(context, 'verdict.json', /does not follow .*result is "fail"/, {
+    change: edit('verdict.json', /"result": "[a-z-]+"/, '"result": "fail"'),
+  }));
+
+test('a verdict that is spelt differently', (context) =>
+  refuses(context, 'verdict.json', /spelt differently/, { change: edit('verdict.json', /\n$/, '') }));
+
+test('a time in the journal that the engine did not say', (context) =>
+  refuses(
+    context,
+    'journal.jsonl',
+    /line \d+ says another promptCpuMs than the engine's answer in evidence/,
+    {
+      alter: first('sample', ({ answer }) => {
+        answer.promptCpuMs = 1;
+      }),
+    },
+  ));
+
+test('token ids in the journal that the engine did not say', (context) =>
+  refuses(context, 'journal.jsonl', /another tokens? than/, {
+    alter: first('control', ({ second }) => {
+      second.tokens = [1];
+    }),
+  }));
+
+test('a digest of logits that the engine did not say', (context) =>
+  refuses(context, 'journal.jsonl', /another logitsSha256/, {
+    alter: first('sample', ({ answer }) => {
+      answer.logitsSha256 = 'a'.repeat(64);
+    }),
+  }));
+
+test('an answer that was replaced together with its digest', (context) =>
+  refuses(context, 'journal.jsonl', /another promptMs/, {
+    change: editExchange('responses', /sample-0/, /"prompt_ms":[0-9.]+/, '"prompt_ms":1'),
+  }));
+
+test('a request for another prompt', (context) =>
+  refuses(context, /^evidence\/requests\//, /does not ask what the plan says/, {
+    change: editExchange('requests', /sample-0/, /"prompt":\[\d+/, '"prompt":[1'),
+  }));
+
+test('a request that allowed the cache', (context) =>
+  refuses(context, /^evidence\/requests\//, /does not ask what the plan says/, {
+    change: editExchange('requests', /sample-1/, /"cache_prompt":false/, '"cache_prompt":true'),
+  }));
+
+test('a request for another chunk', (context) =>
+  refuses(context, /^evidence\/requests\//, /does not ask what the plan says/, {
+    change: editExchange('requests', /sample-1/, /"chunk":\d+/, '"chunk":64'),
+  }));
+
+test('an answer that is no answer', (context) =>
+  refuses(context, /^evidence\/responses\//, /is not what an engine answers/, {
+    change: editExchange('responses', /warmup-0/, /^\{/, '['),
+  }));
+
+test('a sample under the name of another prompt', (context) =>
+  refuses(
+    context,
+    'journal.jsonl',
+    /names the prompt "32\/32#parity-0", which the plan does not have for a sample/,
+    {
+      alter: (draft) =>
+        draft.kind === 'sample' && draft.purpose === 'sample'
+          ? { ...draft, prompt: '32/32#parity-0' }
+          : draft,
+    },
+  ));
+
+test('a sample that is counted as another', (context) =>
+  refuses(context, 'journal.jsonl', /uses the prompt 32\/32#sample-1 for 32\/32, number 0/, {
+    alter: (draft) =>
+      draft.kind === 'sample' && draft.prompt.endsWith('sample-1') ? { ...draft, index: 0 } : draft,
+  }));
+
+test('a witness that the engine did not give', (context) =>
+  refuses(context, 'journal.jsonl', /another buildDigest than the engine's \/props/, {
+    alter: first('ready', ({ witness }) => {
+      witness.buildDigest = 'x';
+    }),
+  }));
+
+test('a file that the journal rests on and nobody has', (context) =>
+  refuses(context, 'journal.jsonl', /rests on evidence\/none\.log, which is not in the evidence/, {
+    alter: first('stop', ({ log }) => {
+      log.path = 'evidence/none.log';
+    }),
+  }));
+
+test('a log that was changed after the journal named it', (context) =>
+  refuses(context, 'journal.jsonl', /rests on evidence\/builds\/worktree\.log with the SHA-256/, {
+    change: edit('evidence/builds/worktree.log', 'built', 'not built'),
+  }));
+
+test('a look that went on with other cells', (context) =>
+  refuses(context, 'journal.jsonl', /goes on with 32\/32 .* by the rule it is no cell/, {
+    rounds: 6,
+    alter: (draft) => (draft.kind === 'look' ? { ...draft, undecided: ['32/32'] } : draft),
+  }));
+
+test('launches in another order than the plan', (context) =>
+  refuses(context, 'journal.jsonl', /line \d+ launches base at place \d of round 0, which is not next/, {
+    alter: (draft) => (draft.kind === 'launch' ? { ...draft, arm: 'base' } : draft),
+  }));
+
+test('a plan that was changed after the session began', (context) =>
+  refuses(context, 'plan.json', /began with that of another plan/, {
+    change: edit('plan.json', /"marginPercent": 2/, '"marginPercent": 20'),
+  }));
+
+test('a plan of another session', (context) =>
+  refuses(context, 'journal.jsonl', /is of session another-1, not fixture-1/, {
+    alter: first('session', (draft) => {
+      draft.session = 'another-1';
+    }),
+  }));
+
+test('a machine that is not the one of the journal: such a folder is not even sealed', async (context) => {
+  const folder = await scratchFolder(context);
+  const key = await generateKey('signer', join(folder, 'signer'));
+  const alter = first('session', (draft) => {
+    draft.machineId = 'a'.repeat(64);
+  });
+  await writeRun(join(folder, 'run'), { alter });
+  await assert.rejects(seal(join(folder, 'run'), key), { where: 'evidence/machine.json' });
+});
+
+test('a number in the statement that the run does not have', (context) =>
+  refuses(
+    context,
+    'manifest.dsse.json',
+    /states what does not follow from the run: predicate\.cells\[0\]\.arms\.base\.median/,
+    {
+      state: ({ predicate }) => {
+        for (const cell of predicate.cells) for (const arm of Object.values(cell.arms)) arm.median *= 2;
+      },
+    },
+  ));
+
+test('a result in the statement that the run does not have', (context) =>
+  refuses(context, 'manifest.dsse.json', /predicate\.result is "pass"/, {
+    state: ({ predicate }) => {
+      predicate.result = 'pass';
+    },
+  }));
+
+test('a commit among the subjects that no arm has', (context) =>
+  refuses(context, 'manifest.dsse.json', /subject\[1\]/, {
+    state: ({ subject }) => {
+      subject.push({ name: 'head', digest: { gitCommit: 'd'.repeat(40) } });
+    },
+  }));
+
+test('a statement with another predicate type', (context) =>
+  refuses(context, 'manifest.dsse.json', /has the predicate type "https:\/\/example\.com\/other"/, {
+    state: (statement) => Object.assign(statement, { predicateType: 'https://example.com/other' }),
+  }));
+
+test('a statement with a field of its own', (context) =>
+  refuses(context, 'manifest.dsse.json', /holds no statement of a run: .*waiver/s, {
+    state: ({ predicate }) => Object.assign(predicate, { waiver: 'trust me' }),
+  }));
