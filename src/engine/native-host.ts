@@ -13,6 +13,9 @@ import { watchParent } from './parent-watch.js';
 import { createApp } from './server/app.js';
 import { ServedEngine } from './server/served-engine.js';
 
+/** How long answers to cancelled requests may take to be read. */
+const LINGER_MS = 2000;
+
 async function serve(options: HostOptions): Promise<void> {
   const addon = loadAddon(options.addonPath);
   const served = new ServedEngine(options);
@@ -23,6 +26,8 @@ async function serve(options: HostOptions): Promise<void> {
     ended = true;
     unwatch();
     served.beginClosing();
+    // A client that neither reads nor goes does not hold us up.
+    setTimeout(() => app.server.closeAllConnections(), LINGER_MS).unref();
     await app.close();
     served.close();
     process.exit(0);

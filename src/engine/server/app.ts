@@ -21,6 +21,10 @@ export function createApp(served: ServedEngine): FastifyInstance {
     keepAliveTimeout: 600_000,
     forceCloseConnections: 'idle',
   });
+  // A connection that was busy when closing began would else be kept alive, and keep the process alive.
+  app.addHook('onSend', async (_request, reply) => {
+    if (served.isClosing) reply.header('connection', 'close');
+  });
   registerErrors(app);
   registerStatus(app, served);
   registerTokens(app);

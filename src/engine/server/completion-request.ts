@@ -23,16 +23,9 @@ const unlike = (neutral: number) =>
     .number()
     .refine((value) => value === neutral, `not supported: send ${neutral} or leave it out`)
     .nullish();
-const absent = z
-  .unknown()
-  .refine(
-    (value) =>
-      value === undefined ||
-      value === null ||
-      value === '' ||
-      (typeof value === 'object' && Object.keys(value).length === 0),
-    'not supported: leave it out',
-  );
+const isEmpty = (value: unknown) =>
+  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+const absent = z.unknown().refine(isEmpty, 'not supported: leave it out').optional();
 
 /** Fields that both dialects share. */
 const sharedShape = {

@@ -46,8 +46,8 @@ export class ServedEngine {
     this.#open = open;
   }
 
-  get isReady(): boolean {
-    return this.#open !== undefined && !this.#closing;
+  get isClosing(): boolean {
+    return this.#closing;
   }
 
   /** The open engine. @throws ServerError 503 while it loads or closes. */

@@ -1,6 +1,6 @@
 /** Errors that a client of the server sees, in llama-server's shape. */
 import type { FastifyError, FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 export type ErrorType =
   | 'invalid_request_error'
@@ -27,13 +27,17 @@ export function errorBody(error: ServerError): { error: Record<string, string | 
   return { error: { code: error.status, message: error.message, type: error.type, ...error.details } };
 }
 
+/** `prompt[0]`, `stream_options.include_usage`; the whole body is `body`. */
+function pathText(path: readonly PropertyKey[]): string {
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  return text === '' ? 'body' : text.replace(/^\./, '');
+}
+
 /** Checks a body against a schema. @throws ServerError 400 whose message begins with the field's name. */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  const message = parsed.error.issues
-    .map((issue) => `${issue.path.length === 0 ? 'body' : z.core.toDotPath(issue.path)}: ${issue.message}`)
-    .join('; ');
+  const message = parsed.error.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`).join('; ');
   throw new ServerError(400, 'invalid_request_error', message);
 }
 

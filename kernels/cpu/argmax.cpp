@@ -1,0 +1,20 @@
+// Owns greedy choice.
+#include "qk/argmax.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace qk::cpu {
+
+std::int64_t argmax(const float* logits, std::int64_t n) {
+  if (n < 1) throw std::invalid_argument("argmax of no logits");
+  std::int64_t best = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (std::isnan(logits[i])) throw std::domain_error("logit " + std::to_string(i) + " is not a number");
+    if (logits[i] > logits[best]) best = i;
+  }
+  return best;
+}
+
+}  // namespace qk::cpu

@@ -1,0 +1,91 @@
+// Owns the rows that the compressor carries from chunk to chunk, and the way of an entry from pooling to storage.
+#include "qk/compressor.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "cpu/simd/variants.h"
+#include "qk/rms_norm.h"
+#include "qk/rope.h"
+#include "qk/round_trip.h"
+
+namespace qk {
+
+namespace {
+
+// First row that entries from position / ratio on need.
+std::int64_t firstNeeded(const CompressorShape& shape, std::int64_t position) {
+  const std::int64_t block = position / shape.ratio - (shape.overlaps() ? 1 : 0);
+  return std::max<std::int64_t>(block, 0) * shape.ratio;
+}
+
+}  // namespace
+
+void CompressorState::append(const float* k, const float* gate, const float* ape, std::int64_t tokens) {
+  const std::int64_t width = shape_.width();
+  k_.insert(k_.end(), k, k + tokens * width);
+  const std::size_t start = z_.size();
+  z_.resize(start + static_cast<std::size_t>(tokens * width));
+  float* z = z_.data() + start;
+  for (std::int64_t t = 0; t < tokens; ++t, z += width, gate += width) {
+    const float* bias = ape + (position_ + t) % shape_.ratio * width;
+    for (std::int64_t i = 0; i < width; ++i) z[i] = gate[i] + bias[i];
+  }
+  position_ += tokens;
+}
+
+void CompressorState::drop() {
+  const std::int64_t needed = firstNeeded(shape_, position_);
+  if (needed <= first_) return;
+  const std::int64_t values = (needed - first_) * shape_.width();
+  k_.erase(k_.begin(), k_.begin() + values);
+  z_.erase(z_.begin(), z_.begin() + values);
+  first_ = needed;
+}
+
+void CompressorState::truncate(std::int64_t position) {
+  if (position < 0 || position > position_ || firstNeeded(shape_, position) < first_) {
+    throw std::out_of_range("compressor rows from " + std::to_string(first_) + " to " + std::to_string(position_) +
+                            " are kept: no way back to position " + std::to_string(position));
+  }
+  const std::size_t values = static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
+  k_.resize(values);
+  z_.resize(values);
+  position_ = position;
+}
+
+}  // namespace qk
+
+namespace qk::cpu {
+
+void compressorPool(Isa isa, const CompressorState& state, std::int64_t j, float* out) {
+  const CompressorShape& shape = state.shape();
+  const std::int64_t start = j * shape.ratio;
+  if (!shape.overlaps()) {
+    QK_PICK(isa, pool)
+    (nullptr, nullptr, state.k(start), state.z(start), shape.ratio, shape.width(), shape.dim, out);
+    return;
+  }
+  const float* previousK = j > 0 ? state.k(start - shape.ratio) : nullptr;
+  const float* previousZ = j > 0 ? state.z(start - shape.ratio) : nullptr;
+  QK_PICK(isa, pool)
+  (previousK, previousZ, state.k(start) + shape.dim, state.z(start) + shape.dim, shape.ratio, shape.width(), shape.dim,
+   out);
+}
+
+void compressorEntry(Isa isa, const CompressorState& state, std::int64_t j, const CompressorFinish& finish,
+                     const float* tableRow, float* out) {
+  const std::int64_t dim = state.shape().dim;
+  compressorPool(isa, state, j, out);
+  rmsNorm(isa, out, 1, dim, finish.normWeight, finish.rmsEps, out);
+  rope(isa, out, 1, dim, finish.ropeDims, tableRow, Rotation::forward);
+  if (finish.kind == EntryKind::attention) {
+    if (finish.roundTrip) roundTripE4m3(isa, out, dim - finish.ropeDims);
+    return;
+  }
+  hadamard(isa, out, dim);
+  if (finish.roundTrip) roundTripE2m1(isa, out, dim);
+}
+
+}  // namespace qk::cpu

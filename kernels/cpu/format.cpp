@@ -1,0 +1,118 @@
+// Owns the table of storage formats and their decoders, one plain loop a format. This is the definition that every
+// fast path is compared with; it is not on the hot path itself.
+#include "qk/format.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "qk/half.h"
+
+namespace qk {
+namespace {
+
+constexpr std::array<Format, 8> kFormats = {{
+    {Type::F32, "f32", 1, 4},
+    {Type::F16, "f16", 1, 2},
+    {Type::BF16, "bf16", 1, 2},
+    {Type::I32, "i32", 1, 4},
+    {Type::Q4_0, "q4_0", 32, 18},
+    {Type::Q8_0, "q8_0", 32, 34},
+    {Type::ROCmFP2, "rocmfp2", 32, 10},
+    {Type::ROCmFP3, "rocmfp3", 32, 14},
+}};
+
+static_assert(std::endian::native == std::endian::little, "GGUF data is little-endian and is used in place");
+
+std::uint16_t load16(const std::byte* at) {
+  std::uint16_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// F16 scale, 16 bytes: low nibble of byte j is weight j, high nibble weight j + 16, zero point 8.
+void decodeQ4_0(const std::byte* block, float* out) {
+  const float scale = halfToFloat(load16(block));
+  for (int j = 0; j < 16; ++j) {
+    const auto pair = std::to_integer<int>(block[2 + j]);
+    out[j] = static_cast<float>((pair & 15) - 8) * scale;
+    out[j + 16] = static_cast<float>((pair >> 4) - 8) * scale;
+  }
+}
+
+// F16 scale, 32 signed bytes.
+void decodeQ8_0(const std::byte* block, float* out) {
+  const float scale = halfToFloat(load16(block));
+  for (int j = 0; j < 32; ++j) {
+    out[j] = static_cast<float>(std::bit_cast<std::int8_t>(block[2 + j])) * scale;
+  }
+}
+
+// 8 bytes of 2-bit codes (weight i at bit 2 i, level = code - 1), then a scale byte for each half.
+void decodeFp2(const std::byte* block, float* out) {
+  for (int i = 0; i < 32; ++i) {
+    const float scale = scaleByteToFloat(std::to_integer<std::uint8_t>(block[8 + i / 16]));
+    const int code = (std::to_integer<int>(block[i / 4]) >> (2 * (i % 4))) & 3;
+    out[i] = static_cast<float>(code - 1) * scale;
+  }
+}
+
+// 12 bytes of 3-bit codes (weight i at bit 3 i; low two bits pick 0, 1, 2, 4, the third is the sign), two scale bytes.
+void decodeFp3(const std::byte* block, float* out) {
+  constexpr std::array<float, 8> kLevels = {0, 1, 2, 4, -0.0f, -1, -2, -4};
+  for (int i = 0; i < 32; ++i) {
+    const float scale = scaleByteToFloat(std::to_integer<std::uint8_t>(block[12 + i / 16]));
+    const int bit = 3 * i;
+    // A code may straddle two bytes; the last one never does, so the read of the next byte stays inside the block.
+    const int window = std::to_integer<int>(block[bit / 8]) | (std::to_integer<int>(block[bit / 8 + 1]) << 8);
+    out[i] = kLevels[static_cast<std::size_t>((window >> (bit % 8)) & 7)] * scale;
+  }
+}
+
+}  // namespace
+
+const Format* findFormat(std::uint32_t id) {
+  for (const Format& known : kFormats) {
+    if (static_cast<std::uint32_t>(known.type) == id) return &known;
+  }
+  return nullptr;
+}
+
+const Format* findFormat(std::string_view name) {
+  for (const Format& known : kFormats) {
+    if (known.name == name) return &known;
+  }
+  return nullptr;
+}
+
+const Format& format(Type type) {
+  const Format* found = findFormat(static_cast<std::uint32_t>(type));
+  if (found == nullptr) {
+    throw std::invalid_argument("no storage format has the id " + std::to_string(static_cast<std::uint32_t>(type)));
+  }
+  return *found;
+}
+
+void dequantize(Type type, const std::byte* blocks, std::int64_t n, float* out) {
+  const Format& shape = format(type);
+  if (n % shape.weights != 0) {
+    throw std::invalid_argument("cannot decode " + std::to_string(n) + " values of " + std::string(shape.name) +
+                                ": its block holds " + std::to_string(shape.weights));
+  }
+  for (std::int64_t b = 0; b < n / shape.weights; ++b, blocks += shape.bytes, out += shape.weights) {
+    switch (type) {
+      case Type::F32: std::memcpy(out, blocks, sizeof(float)); break;
+      case Type::F16: *out = halfToFloat(load16(blocks)); break;
+      case Type::BF16: *out = bfloatToFloat(load16(blocks)); break;
+      case Type::Q4_0: decodeQ4_0(blocks, out); break;
+      case Type::Q8_0: decodeQ8_0(blocks, out); break;
+      case Type::ROCmFP2: decodeFp2(blocks, out); break;
+      case Type::ROCmFP3: decodeFp3(blocks, out); break;
+      case Type::I32: throw std::invalid_argument("i32 holds indices, not weights");
+    }
+  }
+}
+
+}  // namespace qk

@@ -1,0 +1,132 @@
+// Owns the packing of indexer keys and queries into small integers and power-of-two scales.
+#include "qk/indexer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "cpu/simd/variants.h"
+#include "qk/rope.h"
+#include "qk/round_trip.h"
+
+namespace qk {
+
+namespace {
+
+constexpr double kSmallest = 6 * 0x1p-126;
+constexpr int kOffset = 16;  // makes key codes unsigned
+
+// Twice the value over the block's scale: codes[32] in -12 .. 12; returns half the scale. x is on an E2M1 grid.
+float packBlock(const float* x, std::int8_t* codes) {
+  double amax = kSmallest;
+  for (int i = 0; i < 32; ++i) amax = std::max(amax, static_cast<double>(std::fabs(x[i])));
+  const int exponent = scaleExponent(amax, 6) - 1;
+  const float inverse = std::ldexp(1.0f, -exponent);
+  for (int i = 0; i < 32; ++i) {
+    const float code = x[i] * inverse;
+    if (!(std::fabs(code) <= 12) || code != std::nearbyint(code)) {
+      throw std::domain_error("an indexer value of " + std::to_string(x[i]) + " is not on the E2M1 grid of its block");
+    }
+    codes[i] = static_cast<std::int8_t>(code);
+  }
+  return std::ldexp(1.0f, exponent);
+}
+
+}  // namespace
+
+void IndexerKeys::append(const float* x) {
+  const std::int64_t group = size_ / 16;
+  const std::int64_t lane = size_ % 16;
+  const auto grow = [&](auto& values, std::int64_t perGroup) {
+    if (lane == 0) values.resize(static_cast<std::size_t>((group + 1) * perGroup));
+  };
+  if (!rounded_) {
+    grow(values_, dim_ * 16);
+    for (std::int64_t i = 0; i < dim_; ++i) values_[static_cast<std::size_t>((group * dim_ + i) * 16 + lane)] = x[i];
+    ++size_;
+    return;
+  }
+  grow(codes_, dim_ * 16);
+  grow(scales_, dim_ / 2);
+  for (std::int64_t block = 0; block < dim_ / 32; ++block) {
+    std::int8_t codes[32];
+    scales_[static_cast<std::size_t>((group * (dim_ / 32) + block) * 16 + lane)] = packBlock(x + block * 32, codes);
+    for (std::int64_t i = 0; i < 32; ++i) {
+      const std::int64_t quad = group * (dim_ / 4) + block * 8 + i / 4;
+      codes_[static_cast<std::size_t>((quad * 16 + lane) * 4 + i % 4)] = static_cast<std::uint8_t>(codes[i] + kOffset);
+    }
+  }
+  ++size_;
+}
+
+void IndexerKeys::truncate(std::int64_t entries) {
+  if (entries < 0 || entries > size_) {
+    throw std::out_of_range("cannot truncate " + std::to_string(size_) + " indexer keys to " + std::to_string(entries));
+  }
+  size_ = entries;
+  const auto groups = static_cast<std::size_t>((entries + 15) / 16);
+  if (rounded_) {
+    codes_.resize(groups * static_cast<std::size_t>(dim_ * 16));
+    scales_.resize(groups * static_cast<std::size_t>(dim_ / 2));
+  } else {
+    values_.resize(groups * static_cast<std::size_t>(dim_ * 16));
+  }
+}
+
+}  // namespace qk
+
+namespace qk::cpu {
+
+void indexerQuery(Isa isa, float* q, const float* w, std::int64_t heads, std::int64_t dim, std::int64_t ropeDims,
+                  const float* tableRow, bool rounded, IndexerQuery& out) {
+  out.heads = heads;
+  out.dim = dim;
+  out.rounded = rounded;
+  rope(isa, q, heads, dim, ropeDims, tableRow, Rotation::forward);
+  for (std::int64_t h = 0; h < heads; ++h) {
+    hadamard(isa, q + h * dim, dim);
+    if (rounded) roundTripE2m1(isa, q + h * dim, dim);
+  }
+  const float factor = 1.0f / std::sqrt(static_cast<float>(dim * heads));
+  out.weights.resize(static_cast<std::size_t>(heads));
+  for (std::int64_t h = 0; h < heads; ++h) out.weights[static_cast<std::size_t>(h)] = w[h] * factor;
+  if (!rounded) {
+    out.values.assign(q, q + heads * dim);
+    return;
+  }
+  const auto blocks = static_cast<std::size_t>(heads * dim / 32);
+  out.codes.resize(blocks * 32);
+  out.scales.resize(blocks);
+  out.offsets.resize(blocks);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    std::int8_t* codes = out.codes.data() + b * 32;
+    out.scales[b] = packBlock(q + b * 32, codes);
+    int total = 0;
+    for (int i = 0; i < 32; ++i) total += codes[i];
+    out.offsets[b] = -kOffset * total;
+  }
+}
+
+void indexerScores(Isa isa, const IndexerQuery& query, const IndexerKeys& keys, std::int64_t n, float* scores) {
+  if (query.rounded != keys.rounded() || query.dim != keys.dim() || n > keys.size()) {
+    throw std::invalid_argument("an indexer query of dim " + std::to_string(query.dim) + " on " +
+                                std::to_string(keys.size()) + " keys of dim " + std::to_string(keys.dim()) +
+                                ": forms differ, or more than these are asked for");
+  }
+  if (n == 0) return;
+  const IndexerOperands operands{query.heads,
+                                 query.dim,
+                                 query.codes.data(),
+                                 query.scales.data(),
+                                 query.offsets.data(),
+                                 query.values.data(),
+                                 query.weights.data(),
+                                 keys.codes(0),
+                                 keys.scales(0),
+                                 keys.values(0),
+                                 query.rounded};
+  QK_PICK(isa, indexerScores)(operands, n, scores);
+}
+
+}  // namespace qk::cpu

@@ -1,0 +1,49 @@
+// Owns the stable counting sort of routes: histogram, exclusive prefix, scatter in (token, slot) order.
+#include "qk/routes.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace qk {
+namespace {
+
+[[noreturn]] void refuse(std::int64_t token, std::int64_t slot, std::int32_t expert, std::int64_t experts) {
+  throw std::out_of_range("token " + std::to_string(token) + ", slot " + std::to_string(slot) + ": expert " +
+                          std::to_string(expert) + " is not in [-1, " + std::to_string(experts) + ")");
+}
+
+}  // namespace
+
+void sortRoutes(const std::int32_t* expert, const float* weight, std::int64_t tokens, std::int64_t slots,
+                std::int64_t experts, Routes& routes) {
+  routes.tokens = tokens;
+  routes.slots = slots;
+  routes.experts = experts;
+  // bounds[e + 1] first counts expert e, then is its first row, and after the scatter its end.
+  routes.bounds.assign(static_cast<std::size_t>(experts) + 1, 0);
+  const std::int64_t routeCount = tokens * slots;
+  for (std::int64_t r = 0; r < routeCount; ++r) {
+    if (expert[r] < -1 || expert[r] >= experts) refuse(r / slots, r % slots, expert[r], experts);
+    if (expert[r] >= 0 && weight[r] != 0.0f) ++routes.bounds[static_cast<std::size_t>(expert[r]) + 1];
+  }
+  std::int64_t live = 0;
+  for (std::size_t e = 1; e < routes.bounds.size(); ++e) {
+    const std::int64_t rows = routes.bounds[e];
+    routes.bounds[e] = live;
+    live += rows;
+  }
+  routes.token.resize(static_cast<std::size_t>(live));
+  routes.slot.resize(static_cast<std::size_t>(live));
+  routes.weight.resize(static_cast<std::size_t>(live));
+  routes.packedRow.assign(static_cast<std::size_t>(routeCount), -1);
+  for (std::int64_t r = 0; r < routeCount; ++r) {
+    if (expert[r] < 0 || weight[r] == 0.0f) continue;
+    const auto row = static_cast<std::size_t>(routes.bounds[static_cast<std::size_t>(expert[r]) + 1]++);
+    routes.token[row] = static_cast<std::int32_t>(r / slots);
+    routes.slot[row] = static_cast<std::int32_t>(r % slots);
+    routes.weight[row] = weight[r];
+    routes.packedRow[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(row);
+  }
+}
+
+}  // namespace qk

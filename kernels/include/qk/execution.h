@@ -1,0 +1,48 @@
+// What every kernel call is given beside its operands: where it runs, with which instruction set, and where it is counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "qk/isa.h"
+#include "qk/thread_pool.h"
+
+namespace qk {
+
+// Kernels that are witnesses: /props reports how often each really ran.
+enum class Kernel : std::uint8_t {
+  quantize,
+  matmulFloat,    // F32, F16, BF16 weights
+  matmulQ8_0,
+  matmulQ4_0,
+  matmulROCmFP3,
+  matmulROCmFP2,
+  routeSort,
+  serialExpert,   // one expert's whole launch sequence
+  groupedGateUp,  // one call over all experts
+  groupedDown,
+  sharedExpert,
+  combine,
+};
+inline constexpr std::size_t kernelCount = static_cast<std::size_t>(Kernel::combine) + 1;
+
+// As reported: "matmul.q8_0", "mmid.serial.expert", "mmid.grouped.gate_up", "combine", ...
+std::string_view name(Kernel kernel);
+
+struct Counters {
+  std::array<std::uint64_t, kernelCount> calls{};
+
+  void add(Kernel kernel) { ++calls[static_cast<std::size_t>(kernel)]; }
+  std::uint64_t of(Kernel kernel) const { return calls[static_cast<std::size_t>(kernel)]; }
+};
+
+// Counters are added to by the calling thread only, once a call, never inside of items.
+struct Execution {
+  ThreadPool& pool;
+  Isa isa;
+  Counters& counters;
+};
+
+}  // namespace qk

@@ -1,0 +1,251 @@
+// Requests: what is checked before any work, chunked prefill, greedy decode, and what is told about them.
+#include "engine.h"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include "forward.h"
+#include "prefix_cache.h"
+#include "qk/argmax.h"
+
+namespace qe {
+namespace {
+
+qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
+  if (!wanted) return qk::bestIsa();
+  if (!qk::supported(*wanted)) {
+    throw std::invalid_argument("this CPU lacks " + std::string(qk::name(*wanted)) + "; leave isa null to use " +
+                                std::string(qk::name(qk::bestIsa())));
+  }
+  return *wanted;
+}
+
+// Wall and CPU time since it was made.
+class Stopwatch {
+ public:
+  double ms() const { return wallMs() - wall_; }
+  double cpuMs() const { return processCpuMs() - cpu_; }
+
+ private:
+  double wall_ = wallMs();
+  double cpu_ = processCpuMs();
+};
+
+// Requests and tokens, beside the kernels' own counters.
+struct Served {
+  std::uint64_t prefillChunks = 0;
+  std::uint64_t prefillTokens = 0;
+  std::uint64_t decodeSteps = 0;
+  std::uint64_t cacheHits = 0;
+  std::uint64_t cacheTokens = 0;
+};
+
+}  // namespace
+
+struct Engine::Parts {
+  Parts(const std::filesystem::path& path, const OpenOptions& openOptions, const Switches& openSwitches)
+      : options(openOptions),
+        switches(openSwitches),
+        isa(chooseIsa(openOptions.isa)),
+        isaName(qk::name(isa)),
+        pool(openOptions.threads, openOptions.cpus),
+        model(path, pool),
+        forward(model, switches, qk::Execution{pool, isa, kernels}),
+        cache(openOptions.cacheSlots,
+              [this] { return std::make_unique<State>(model.dimensions(), options.contextTokens); }) {
+    pool.pinCaller();
+    if (options.contextTokens < 1) throw std::invalid_argument("contextTokens must be at least 1");
+    if (options.contextTokens > model.dimensions().contextLength) {
+      throw std::invalid_argument("contextTokens " + std::to_string(options.contextTokens) + " is more than the " +
+                                  std::to_string(model.dimensions().contextLength) + " tokens of the model");
+    }
+    publish();
+  }
+
+  // Makes counters and memory visible to other threads.
+  void publish() {
+    std::map<std::string, std::uint64_t> counted = {
+        {"prefill.chunks", served.prefillChunks}, {"prefill.tokens", served.prefillTokens},
+        {"decode.steps", served.decodeSteps},     {"cache.hits", served.cacheHits},
+        {"cache.tokens", served.cacheTokens},
+    };
+    for (std::size_t i = 0; i < qk::kernelCount; ++i) {
+      const auto kernel = static_cast<qk::Kernel>(i);
+      counted[std::string(qk::name(kernel))] = kernels.of(kernel);
+    }
+    const std::map<std::string, std::int64_t> held = {
+        {"weights", model.weightBytes()}, {"cache", cache.bytes()}, {"workspace", forward.bytes()}};
+    const std::lock_guard<std::mutex> lock(mutex);
+    publishedCounters = std::move(counted);
+    publishedMemory = held;
+  }
+
+  void prefill(State& state, const Request& request, Result& result, const std::atomic<bool>& cancelled);
+  void decode(State& state, const Request& request, Result& result, const std::function<void(std::int32_t)>& onToken,
+              const std::atomic<bool>& cancelled);
+
+  const OpenOptions options;
+  const Switches switches;
+  const qk::Isa isa;
+  const std::string isaName;
+  qk::ThreadPool pool;
+  const Model model;
+  qk::Counters kernels;
+  Served served;
+  Forward forward;
+  PrefixCache cache;
+
+  mutable std::mutex mutex;
+  std::map<std::string, std::uint64_t> publishedCounters;
+  std::map<std::string, std::int64_t> publishedMemory;
+};
+
+Engine::Engine(const std::filesystem::path& path, const OpenOptions& options, const Switches& switches)
+    : parts_(std::make_unique<Parts>(path, options, switches)) {}
+
+Engine::~Engine() = default;
+
+std::int64_t Engine::vocabulary() const { return parts_->model.dimensions().vocabulary; }
+std::int64_t Engine::contextTokens() const { return parts_->options.contextTokens; }
+int Engine::threads() const { return parts_->pool.threads(); }
+const std::string& Engine::isa() const { return parts_->isaName; }
+const Switches& Engine::switches() const { return parts_->switches; }
+
+void Engine::check(const Request& request) const {
+  if (request.tokens.empty()) throw std::invalid_argument("tokens must not be empty");
+  if (request.chunk < 1) throw std::invalid_argument("chunk must be at least 1");
+  if (request.generatedTokens < 0) throw std::invalid_argument("generatedTokens must not be negative");
+  const auto prompt = static_cast<std::int64_t>(request.tokens.size());
+  if (request.generatedTokens > contextTokens() - prompt) {
+    throw std::invalid_argument("tokens: a prompt of " + std::to_string(prompt) + " and " +
+                                std::to_string(request.generatedTokens) + " generated tokens do not fit into a context of " +
+                                std::to_string(contextTokens()));
+  }
+  for (std::size_t i = 0; i < request.tokens.size(); ++i) {
+    if (request.tokens[i] < 0 || request.tokens[i] >= vocabulary()) {
+      throw std::invalid_argument("tokens[" + std::to_string(i) + "] is " + std::to_string(request.tokens[i]) +
+                                  ", outside a vocabulary of " + std::to_string(vocabulary()));
+    }
+  }
+}
+
+void Engine::Parts::prefill(State& state, const Request& request, Result& result, const std::atomic<bool>& cancelled) {
+  const auto total = static_cast<std::int64_t>(request.tokens.size());
+  result.logits.resize(static_cast<std::size_t>(model.dimensions().vocabulary));
+  StageClock clock;
+  while (state.length() < total) {
+    const std::int64_t count = std::min(request.chunk, total - state.length());
+    const bool last = state.length() + count == total;
+    forward.run(state, request.tokens.data() + state.length(), count, last ? LogitRows::Last : LogitRows::None,
+                result.logits.data(), clock, cancelled);
+    result.evaluatedTokens += count;
+    ++served.prefillChunks;
+    served.prefillTokens += static_cast<std::uint64_t>(count);
+  }
+  clock.stop();
+  result.stages = clock.ms();
+}
+
+void Engine::Parts::decode(State& state, const Request& request, Result& result,
+                           const std::function<void(std::int32_t)>& onToken, const std::atomic<bool>& cancelled) {
+  const auto width = static_cast<std::size_t>(model.dimensions().vocabulary);
+  StageClock clock;
+  for (std::int64_t step = 0; step < request.generatedTokens; ++step) {
+    if (step > 0) {
+      result.logits.resize(result.logits.size() + width);
+      float* row = result.logits.data() + result.logits.size() - width;
+      try {
+        forward.run(state, &result.tokens.back(), 1, LogitRows::Last, row, clock, cancelled);
+      } catch (const Cancelled&) {
+        result.logits.resize(result.logits.size() - width);
+        throw;
+      }
+      ++served.decodeSteps;
+    }
+    const float* row = result.logits.data() + result.logits.size() - width;
+    const auto token = static_cast<std::int32_t>(qk::cpu::argmax(row, static_cast<std::int64_t>(width)));
+    result.tokens.push_back(token);
+    if (onToken) onToken(token);
+    if (std::find(request.stopTokens.begin(), request.stopTokens.end(), token) != request.stopTokens.end()) {
+      result.stopReason = StopReason::Stop;
+      return;
+    }
+  }
+}
+
+Result Engine::complete(const Request& request, const std::function<void(std::int32_t)>& onToken,
+                        const std::atomic<bool>& cancelled) {
+  check(request);
+  Result result;
+  if (cancelled) {
+    result.stopReason = StopReason::Cancelled;
+    return result;
+  }
+  const Stopwatch prompt;
+  State& state = parts_->cache.acquire(request.tokens, request.reuseCache);
+  result.cacheTokens = state.length();
+  if (result.cacheTokens > 0) {
+    ++parts_->served.cacheHits;
+    parts_->served.cacheTokens += static_cast<std::uint64_t>(result.cacheTokens);
+  }
+  try {
+    parts_->prefill(state, request, result, cancelled);
+    result.promptMs = prompt.ms();
+    result.promptCpuMs = prompt.cpuMs();
+  } catch (const Cancelled&) {
+    result.promptMs = prompt.ms();
+    result.promptCpuMs = prompt.cpuMs();
+    result.logits.clear();
+    result.stopReason = StopReason::Cancelled;
+  }
+  if (result.stopReason != StopReason::Cancelled) {
+    const Stopwatch predicted;
+    try {
+      parts_->decode(state, request, result, onToken, cancelled);
+    } catch (const Cancelled&) {
+      result.stopReason = StopReason::Cancelled;
+    }
+    result.predictedMs = predicted.ms();
+    result.predictedCpuMs = predicted.cpuMs();
+  }
+  parts_->publish();
+  return result;
+}
+
+std::vector<float> Engine::logits(const std::vector<std::int32_t>& tokens, std::int64_t chunk,
+                                  const std::atomic<bool>& cancelled) {
+  Request request;
+  request.tokens = tokens;
+  request.chunk = chunk;
+  check(request);
+  State state(parts_->model.dimensions(), static_cast<std::int64_t>(tokens.size()));
+  std::vector<float> rows(tokens.size() * static_cast<std::size_t>(vocabulary()));
+  StageClock clock;
+  while (state.length() < static_cast<std::int64_t>(tokens.size())) {
+    const std::int64_t count = std::min(chunk, static_cast<std::int64_t>(tokens.size()) - state.length());
+    parts_->forward.run(state, tokens.data() + state.length(), count, LogitRows::All,
+                        rows.data() + state.length() * vocabulary(), clock, cancelled);
+  }
+  parts_->publish();
+  return rows;
+}
+
+std::vector<double> Engine::referenceLogits(const std::vector<std::int32_t>& tokens) {
+  Request request;
+  request.tokens = tokens;
+  check(request);
+  return qk::reference::Model(parts_->model.dimensions(), parts_->model.referenceWeights()).forward(tokens);
+}
+
+std::map<std::string, std::uint64_t> Engine::counters() const {
+  const std::lock_guard<std::mutex> lock(parts_->mutex);
+  return parts_->publishedCounters;
+}
+
+std::map<std::string, std::int64_t> Engine::memory() const {
+  const std::lock_guard<std::mutex> lock(parts_->mutex);
+  return parts_->publishedMemory;
+}
+
+}  // namespace qe

@@ -1,0 +1,83 @@
+// The experts of a chunk. A large chunk goes through in slices that bound the memory of the routed rows; a token's bits do
+// not depend on its neighbours.
+#include "expert_block.h"
+
+#include "qk/router.h"
+
+namespace qe {
+namespace {
+
+constexpr std::int64_t kSliceTokens = 1024;
+constexpr std::int64_t kTokensPerItem = 16;
+
+std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) { return static_cast<std::int64_t>(buffer.bytes()); }
+
+}  // namespace
+
+std::int64_t ExpertBlock::bytes() const {
+  std::int64_t total = routeExperts_.bytes();
+  for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_, &result_}) {
+    total += scratch->bytes();
+  }
+  for (const qk::AlignedBuffer* buffer : {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
+    total += bufferBytes(*buffer);
+  }
+  return total;
+}
+
+const float* ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
+                              const float* input) {
+  const Stage outer = run.clock.enter(Stage::Router);
+  const qk::Dimensions& dimensions = run.dimensions;
+  const std::int64_t hidden = dimensions.hidden;
+  const qk::MoeWeights routedWeights{&weights.gate, &weights.up, &weights.down, weights.clamp};
+  const qk::MoeWeights sharedWeights{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown, weights.clamp};
+  input_.prepare(run.execution, input, run.tokens, hidden, hidden,
+                 {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
+  float* result = result_.take(run.tokens * hidden);
+  const std::int64_t slice = std::min(run.tokens, kSliceTokens);
+  float* routed = routed_.take(slice * dimensions.expertsUsed * hidden);
+  float* shared = shared_.take(slice * hidden);
+
+  for (std::int64_t first = 0; first < run.tokens; first += kSliceTokens) {
+    const std::int64_t count = std::min(kSliceTokens, run.tokens - first);
+    run.clock.enter(Stage::Router);
+    route(run, weights, ids, first, count);
+    run.clock.enter(Stage::MoeGateUp);
+    const qk::MoeTimes times =
+        qk::routedExperts(run.execution, plan, routedWeights, input_.from(first), routes_, scratch_, routed);
+    run.clock.enter(Stage::MoeShared);
+    run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
+    qk::sharedExpert(run.execution, sharedWeights, input_.from(first), count, scratch_, shared);
+    run.clock.enter(Stage::MoeCombine);
+    qk::combine(run.execution, routes_, routed, shared, hidden, result + first * hidden);
+  }
+  run.clock.enter(outer);
+  return result;
+}
+
+void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first,
+                        std::int64_t count) {
+  const qk::Dimensions& dimensions = run.dimensions;
+  const std::int64_t experts = dimensions.experts;
+  const std::int64_t used = dimensions.expertsUsed;
+  const qk::RouterShape shape{experts, used, dimensions.expertNormalise, static_cast<float>(dimensions.expertScale)};
+  const std::int64_t scratchFloats = qk::cpu::routeScratch(shape);
+  float* logits = logits_.take(count * experts);
+  float* scratch = routeScratch_.take(run.execution.pool.threads() * scratchFloats);
+  std::int32_t* chosen = routeExperts_.take(count * used);
+  float* chosenWeights = routeWeights_.take(count * used);
+  qk::matmul(run.execution, weights.router.matrix(), input_.from(first), count, logits, experts);
+  forTokens(run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int32_t* hashed =
+          weights.hashTable.empty() ? nullptr : weights.hashTable.data() + static_cast<std::int64_t>(ids[first + t]) * used;
+      qk::cpu::route(run.execution.isa, shape, logits + t * experts, weights.bias.empty() ? nullptr : weights.bias.data(),
+                     hashed, scratch + thread * scratchFloats, chosen + t * used, chosenWeights + t * used);
+    }
+  });
+  qk::sortRoutes(chosen, chosenWeights, count, used, experts, routes_);
+  run.execution.counters.add(qk::Kernel::routeSort);
+}
+
+}  // namespace qe

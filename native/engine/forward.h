@@ -1,0 +1,48 @@
+// Owns the evaluation of one chunk: tokens in, rows into the state, logits of the wanted positions out.
+#pragma once
+
+#include <atomic>
+#include <exception>
+
+#include "attention_block.h"
+#include "expert_block.h"
+#include "hyper_block.h"
+#include "switches.h"
+
+namespace qe {
+
+// A request was cancelled while a chunk ran; the state is as it was before that chunk.
+class Cancelled : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the request was cancelled"; }
+};
+
+enum class LogitRows { None, Last, All };
+
+class Forward {
+ public:
+  // All must outlive the object.
+  Forward(const Model& model, const Switches& switches, qk::Execution execution);
+
+  // Evaluates `count` tokens at position state.length() and appends them. logits: [count][V] for All, [V] for Last.
+  // Throws Cancelled; after any exception the state is as it was.
+  void run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted, float* logits, StageClock& clock,
+           const std::atomic<bool>& cancelled);
+  std::int64_t bytes() const;
+
+ private:
+  void evaluate(State& state, const Run& run, const std::int32_t* tokens, LogitRows wanted, float* logits,
+                const std::atomic<bool>& cancelled);
+  void writeLogits(const Run& run, const float* streams, std::int64_t rows, float* logits);
+
+  const Model& model_;
+  const Switches& switches_;
+  qk::Execution execution_;
+  HyperBlock hyper_;
+  AttentionBlock attention_;
+  ExpertBlock experts_;
+  Operand headInput_;
+  Scratch<float> streams_;
+};
+
+}  // namespace qe

@@ -1,0 +1,178 @@
+// Binds the tensors of a file by name. Their shapes were checked against the dimensions before.
+#include "model.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "model_file.h"
+
+namespace qe {
+namespace {
+
+// Reads tensors of one file and gives their pages back.
+class Binder {
+  // Defined first because its return type is deduced.
+  template <typename Read>
+  auto take(const std::string& name, const Read& read) const {
+    const Tensor& tensor = file_.tensor(name);
+    try {
+      auto value = read(tensor);
+      file_.release(tensor);
+      return value;
+    } catch (const std::invalid_argument& error) {
+      throw std::runtime_error(file_.path().string() + ": tensor " + name + ": " + error.what());
+    }
+  }
+
+ public:
+  Binder(const Gguf& file, qk::ThreadPool& pool) : file_(file), pool_(pool) {}
+
+  std::vector<float> floats(const std::string& name) const {
+    return take(name, [](const Tensor& tensor) { return tensor.floats(); });
+  }
+  std::vector<std::int32_t> ints(const std::string& name) const {
+    return take(name, [](const Tensor& tensor) { return tensor.ints(); });
+  }
+  qk::PackedWeights packed(const std::string& name) const {
+    return take(name, [&](const Tensor& tensor) { return qk::PackedWeights(pool_, tensor.matrix()); });
+  }
+  qk::PackedWeights experts(const std::string& name) const {
+    return take(name, [&](const Tensor& tensor) { return qk::PackedWeights(pool_, tensor.experts()); });
+  }
+  // A matrix whose rows are `groups` matrices one below the other.
+  qk::PackedWeights grouped(const std::string& name, std::int64_t groups) const {
+    return take(name, [&](const Tensor& tensor) {
+      qk::ExpertMatrices matrices{tensor.matrix(), groups};
+      matrices.first.rows /= groups;
+      return qk::PackedWeights(pool_, matrices);
+    });
+  }
+  HyperWeights hyper(const std::string& prefix) const {
+    return {floats(prefix + "_fn.weight"), floats(prefix + "_scale.weight"), floats(prefix + "_base.weight")};
+  }
+  CompressorWeights compressor(const std::string& prefix) const {
+    return {packed(prefix + "_kv.weight"), packed(prefix + "_gate.weight"), floats(prefix + "_ape.weight"),
+            floats(prefix + "_norm.weight")};
+  }
+
+ private:
+  const Gguf& file_;
+  qk::ThreadPool& pool_;
+};
+
+AttentionWeights bindAttention(const Binder& bind, const qk::Dimensions& dimensions, const std::string& prefix,
+                               std::int32_t ratio) {
+  AttentionWeights weights;
+  weights.hyper = bind.hyper(prefix + "hc_attn");
+  weights.norm = bind.floats(prefix + "attn_norm.weight");
+  weights.queryNorm = bind.floats(prefix + "attn_q_a_norm.weight");
+  weights.kvNorm = bind.floats(prefix + "attn_kv_a_norm.weight");
+  weights.sinks = bind.floats(prefix + "attn_sinks.weight");
+  weights.queryA = bind.packed(prefix + "attn_q_a.weight");
+  weights.queryB = bind.packed(prefix + "attn_q_b.weight");
+  weights.kv = bind.packed(prefix + "attn_kv.weight");
+  weights.outputA = bind.grouped(prefix + "attn_output_a.weight", dimensions.outputGroups);
+  weights.outputB = bind.packed(prefix + "attn_output_b.weight");
+  if (ratio != 0) weights.compressor = bind.compressor(prefix + "attn_compressor");
+  if (ratio == 4) {
+    weights.indexer = IndexerWeights{bind.packed(prefix + "indexer.attn_q_b.weight"),
+                                     bind.packed(prefix + "indexer.proj.weight"),
+                                     bind.compressor(prefix + "indexer_compressor")};
+  }
+  return weights;
+}
+
+ExpertWeights bindExperts(const Binder& bind, const std::string& prefix, bool hashed, float clamp) {
+  ExpertWeights weights;
+  weights.hyper = bind.hyper(prefix + "hc_ffn");
+  weights.norm = bind.floats(prefix + "ffn_norm.weight");
+  weights.router = bind.packed(prefix + "ffn_gate_inp.weight");
+  if (hashed) {
+    weights.hashTable = bind.ints(prefix + "ffn_gate_tid2eid.weight");
+  } else {
+    weights.bias = bind.floats(prefix + "exp_probs_b.bias");
+  }
+  weights.gate = bind.experts(prefix + "ffn_gate_exps.weight");
+  weights.up = bind.experts(prefix + "ffn_up_exps.weight");
+  weights.down = bind.experts(prefix + "ffn_down_exps.weight");
+  weights.sharedGate = bind.packed(prefix + "ffn_gate_shexp.weight");
+  weights.sharedUp = bind.packed(prefix + "ffn_up_shexp.weight");
+  weights.sharedDown = bind.packed(prefix + "ffn_down_shexp.weight");
+  weights.clamp = clamp;
+  return weights;
+}
+
+std::int64_t bytesOf(const CompressorWeights& weights) {
+  return static_cast<std::int64_t>(weights.kv.bytes() + weights.gate.bytes());
+}
+
+std::int64_t bytesOf(const Layer& layer) {
+  const AttentionWeights& a = layer.attention;
+  const ExpertWeights& e = layer.experts;
+  auto total = static_cast<std::int64_t>(a.queryA.bytes() + a.queryB.bytes() + a.kv.bytes() + a.outputA.bytes() +
+                                         a.outputB.bytes() + e.router.bytes() + e.gate.bytes() + e.up.bytes() +
+                                         e.down.bytes() + e.sharedGate.bytes() + e.sharedUp.bytes() + e.sharedDown.bytes());
+  const std::size_t floats = a.hyper.fn.size() + e.hyper.fn.size() + e.hashTable.size();
+  total += static_cast<std::int64_t>(floats * sizeof(float));
+  if (a.compressor) total += bytesOf(*a.compressor);
+  if (a.indexer) {
+    total += static_cast<std::int64_t>(a.indexer->queryB.bytes() + a.indexer->weights.bytes()) + bytesOf(a.indexer->compressor);
+  }
+  return total;
+}
+
+}  // namespace
+
+Model::Model(const std::filesystem::path& path, qk::ThreadPool& pool)
+    : file_(path), dimensions_(readDimensions(file_)), embedding_(file_.tensor("token_embd.weight").matrix()) {
+  const Binder bind(file_, pool);
+  for (std::int64_t i = 0; i < dimensions_.layers; ++i) {
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    const auto index = static_cast<std::size_t>(i);
+    Layer layer;
+    layer.ratio = dimensions_.ratios[index];
+    layer.attention = bindAttention(bind, dimensions_, prefix, layer.ratio);
+    layer.experts = bindExperts(bind, prefix, i < dimensions_.hashLayers, dimensions_.swigluClamp[index]);
+    layers_.push_back(std::move(layer));
+  }
+  headHyper_ = bind.hyper("output_hc");
+  outputNorm_ = bind.floats("output_norm.weight");
+  output_ = bind.packed("output.weight");
+}
+
+std::int64_t Model::weightBytes() const {
+  auto total = static_cast<std::int64_t>(output_.bytes());
+  for (const Layer& layer : layers_) total += bytesOf(layer);
+  return total;
+}
+
+qk::reference::Weights Model::referenceWeights() const {
+  return qk::reference::loadWeights(dimensions_, [this](const std::string& name) {
+    const Tensor& tensor = file_.tensor(name);
+    qk::reference::Values values;
+    if (tensor.type == qk::Type::I32) {
+      const std::vector<std::int32_t> ints = tensor.ints();
+      values.assign(ints.begin(), ints.end());
+    } else {
+      const std::vector<float> floats = tensor.floats();
+      values.assign(floats.begin(), floats.end());
+    }
+    file_.release(tensor);
+    return values;
+  });
+}
+
+qk::HyperSite hyperSite(const qk::Dimensions& dimensions, const HyperWeights& weights) {
+  qk::HyperSite site;
+  site.streams = dimensions.streams;
+  site.hidden = dimensions.hidden;
+  site.fn = weights.fn.data();
+  site.scale = weights.scale.data();
+  site.base = weights.base.data();
+  site.sinkhornRounds = dimensions.sinkhornRounds;
+  site.hyperEps = static_cast<float>(dimensions.hyperEps);
+  site.rmsEps = static_cast<float>(dimensions.rmsEps);
+  return site;
+}
+
+}  // namespace qe

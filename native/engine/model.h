@@ -1,0 +1,93 @@
+// Owns the weights of an open model: matrices packed for the kernels, vectors decoded to fp32, and the file, whose pages are
+// given back once a tensor has been packed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "gguf_reader.h"
+#include "qk/dimensions.h"
+#include "qk/hyper.h"
+#include "qk/matrix.h"
+#include "qk/packed_weights.h"
+#include "qk/reference_model.h"
+#include "qk/thread_pool.h"
+
+namespace qe {
+
+// One hyper-connection site; see qk::HyperSite for shapes.
+struct HyperWeights {
+  std::vector<float> fn, scale, base;
+};
+
+struct CompressorWeights {
+  qk::PackedWeights kv, gate;    // [c dim][D]
+  std::vector<float> ape, norm;  // [ratio][c dim], [dim]
+};
+
+struct IndexerWeights {
+  qk::PackedWeights queryB, weights;  // [heads dim][queryRank], [heads][D]
+  CompressorWeights compressor;
+};
+
+struct AttentionWeights {
+  HyperWeights hyper;
+  std::vector<float> norm, queryNorm, kvNorm, sinks;
+  qk::PackedWeights queryA, queryB, kv;
+  qk::PackedWeights outputA;  // outputGroups matrices [outputRank][H d / groups]
+  qk::PackedWeights outputB;
+  std::optional<CompressorWeights> compressor;  // ratio 4 and 128
+  std::optional<IndexerWeights> indexer;        // ratio 4
+};
+
+struct ExpertWeights {
+  HyperWeights hyper;
+  std::vector<float> norm;
+  qk::PackedWeights router;             // [E][D]
+  std::vector<float> bias;              // [E]; empty in hash layers
+  std::vector<std::int32_t> hashTable;  // [V][k] in hash layers, else empty
+  qk::PackedWeights gate, up, down;     // E matrices each
+  qk::PackedWeights sharedGate, sharedUp, sharedDown;
+  float clamp = 0;
+};
+
+struct Layer {
+  std::int32_t ratio = 0;
+  AttentionWeights attention;
+  ExpertWeights experts;
+};
+
+class Model {
+ public:
+  // Throws std::runtime_error naming file and tensor.
+  Model(const std::filesystem::path& path, qk::ThreadPool& pool);
+
+  const qk::Dimensions& dimensions() const { return dimensions_; }
+  const std::vector<Layer>& layers() const { return layers_; }
+  const qk::Matrix& embedding() const { return embedding_; }  // in the file
+  const HyperWeights& headHyper() const { return headHyper_; }
+  const std::vector<float>& outputNorm() const { return outputNorm_; }
+  const qk::PackedWeights& output() const { return output_; }
+
+  // Everything as doubles, read from the file again.
+  qk::reference::Weights referenceWeights() const;
+
+  std::int64_t fileBytes() const { return static_cast<std::int64_t>(file_.sizeBytes()); }
+  std::int64_t weightBytes() const;
+
+ private:
+  Gguf file_;
+  qk::Dimensions dimensions_;
+  qk::Matrix embedding_;
+  std::vector<Layer> layers_;
+  HyperWeights headHyper_;
+  std::vector<float> outputNorm_;
+  qk::PackedWeights output_;
+};
+
+// The parameters of a site as the kernels take them.
+qk::HyperSite hyperSite(const qk::Dimensions& dimensions, const HyperWeights& weights);
+
+}  // namespace qe

@@ -1,0 +1,67 @@
+#include "prefix_cache.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace qe {
+namespace {
+
+std::int64_t commonPrefix(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  const auto shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+  return std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
+}
+
+}  // namespace
+
+PrefixCache::PrefixCache(int slots, MakeState makeState) : slots_(slots), makeState_(std::move(makeState)) {
+  if (slots < 0) throw std::invalid_argument("a prefix cache cannot have a negative number of slots");
+  held_.reserve(static_cast<std::size_t>(std::max(slots, 1)));
+}
+
+PrefixCache::Slot& PrefixCache::victim(const Slot* kept) {
+  if (held_.size() < static_cast<std::size_t>(std::max(slots_, 1))) {
+    held_.push_back({makeState_(), 0});
+    return held_.back();
+  }
+  Slot* oldest = nullptr;
+  for (Slot& slot : held_) {
+    if (&slot != kept && (oldest == nullptr || slot.lastUse < oldest->lastUse)) oldest = &slot;
+  }
+  return *oldest;
+}
+
+State& PrefixCache::acquire(const std::vector<std::int32_t>& tokens, bool reuse) {
+  Slot* best = nullptr;
+  std::int64_t shared = 0;
+  if (reuse && slots_ > 0) {
+    for (Slot& slot : held_) {
+      const std::int64_t common = commonPrefix(slot.state->tokens(), tokens);
+      if (common > shared) {
+        best = &slot;
+        shared = common;
+      }
+    }
+    shared = std::min(shared, static_cast<std::int64_t>(tokens.size()) - 1);
+  }
+  Slot* chosen = best;
+  if (best == nullptr || shared == 0) {
+    chosen = &victim(nullptr);
+    chosen->state->truncate(0);
+  } else if (best->state->length() - shared <= shared || slots_ == 1) {
+    best->state->truncate(shared);
+  } else {
+    // Most of what this slot holds belongs to another sequence, which keeps it; this request gets a copy of the start.
+    chosen = &victim(best);
+    chosen->state->copyPrefix(*best->state, shared);
+  }
+  chosen->lastUse = ++uses_;
+  return *chosen->state;
+}
+
+std::int64_t PrefixCache::bytes() const {
+  std::int64_t total = 0;
+  for (const Slot& slot : held_) total += slot.state->bytes();
+  return total;
+}
+
+}  // namespace qe

@@ -1,0 +1,85 @@
+// Cutting, copying and measuring of states.
+#include "state.h"
+
+#include <stdexcept>
+
+namespace qe {
+namespace {
+
+constexpr std::int64_t kFloat = static_cast<std::int64_t>(sizeof(float));
+
+// k and z rows of a compressor that are in use.
+std::int64_t rowBytes(const qk::CompressorState& rows) {
+  return (rows.position() - rows.firstRow()) * rows.shape().width() * 2 * kFloat;
+}
+
+LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::int64_t contextTokens) {
+  LayerState layer;
+  layer.keys = Rows(contextTokens, dimensions.headDim);
+  if (ratio != 0) {
+    layer.compressed = CompressedKeys{qk::CompressorState({ratio, dimensions.headDim}),
+                                      Rows(contextTokens / ratio, dimensions.headDim)};
+  }
+  if (ratio == 4) {
+    layer.indexed = IndexedKeys{qk::CompressorState({ratio, dimensions.indexerDim}),
+                                qk::IndexerKeys(dimensions.indexerDim, dimensions.indexerRoundTrip)};
+  }
+  return layer;
+}
+
+}  // namespace
+
+State::State(const qk::Dimensions& dimensions, std::int64_t contextTokens) : capacity_(contextTokens) {
+  layers_.reserve(dimensions.ratios.size());
+  for (const std::int32_t ratio : dimensions.ratios) layers_.push_back(makeLayer(dimensions, ratio, contextTokens));
+}
+
+void State::append(const std::int32_t* tokens, std::int64_t count) {
+  if (length() + count > capacity_) throw std::length_error("a sequence grew beyond the context");
+  tokens_.insert(tokens_.end(), tokens, tokens + count);
+}
+
+void State::truncate(std::int64_t length) {
+  if (length < this->length()) tokens_.resize(static_cast<std::size_t>(length));
+  for (LayerState& layer : layers_) {
+    if (layer.compressed) layer.compressed->rows.truncate(length);
+    if (layer.indexed) {
+      layer.indexed->rows.truncate(length);
+      layer.indexed->entries.truncate(layer.indexed->rows.entries());
+    }
+  }
+}
+
+void State::copyPrefix(const State& other, std::int64_t length) {
+  tokens_.assign(other.tokens_.begin(), other.tokens_.begin() + length);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    LayerState& to = layers_[i];
+    const LayerState& from = other.layers_[i];
+    to.keys.copyFrom(from.keys, length);
+    if (from.compressed) {
+      to.compressed->rows = from.compressed->rows;
+      to.compressed->entries.copyFrom(from.compressed->entries, length / from.compressed->rows.shape().ratio);
+    }
+    to.indexed = from.indexed;
+  }
+  truncate(length);
+}
+
+std::int64_t State::bytes() const {
+  std::int64_t total = 0;
+  for (const LayerState& layer : layers_) {
+    total += length() * layer.keys.width() * kFloat;
+    if (layer.compressed) {
+      const CompressedKeys& compressed = *layer.compressed;
+      total += rowBytes(compressed.rows) + compressed.rows.entries() * compressed.entries.width() * kFloat;
+    }
+    if (layer.indexed) {
+      const qk::IndexerKeys& entries = layer.indexed->entries;
+      const std::int64_t codeBytes = entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
+      total += rowBytes(layer.indexed->rows) + entries.size() * codeBytes;
+    }
+  }
+  return total;
+}
+
+}  // namespace qe

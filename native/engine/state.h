@@ -1,0 +1,58 @@
+// Owns what a sequence leaves behind for later tokens: keys, compressor rows and compressed entries of every layer.
+// Everything lies in the order of positions, so cutting a state short is only forgetting, at any token: the compressors' raw
+// rows are kept too, and the next chunk continues a half-filled block exactly.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "qk/compressor.h"
+#include "qk/dimensions.h"
+#include "qk/indexer.h"
+#include "rows.h"
+
+namespace qe {
+
+// The entries that attention reads in a layer with a ratio.
+struct CompressedKeys {
+  qk::CompressorState rows;
+  Rows entries;  // (tokens / ratio, d)
+};
+
+// The entries that the indexer scores in a layer of ratio 4.
+struct IndexedKeys {
+  qk::CompressorState rows;
+  qk::IndexerKeys entries;
+};
+
+struct LayerState {
+  Rows keys;  // (tokens, d), rotated and rounded
+  std::optional<CompressedKeys> compressed;
+  std::optional<IndexedKeys> indexed;
+};
+
+class State {
+ public:
+  State(const qk::Dimensions& dimensions, std::int64_t contextTokens);
+
+  std::int64_t length() const { return static_cast<std::int64_t>(tokens_.size()); }
+  const std::vector<std::int32_t>& tokens() const { return tokens_; }
+  LayerState& layer(std::int64_t index) { return layers_[static_cast<std::size_t>(index)]; }
+
+  // Makes the rows that a chunk has written part of the sequence. Throws std::length_error beyond the capacity.
+  void append(const std::int32_t* tokens, std::int64_t count);
+  // Forgets everything from position `length` on, rows of an unfinished chunk too.
+  void truncate(std::int64_t length);
+  // Becomes the first `length` tokens of another state of the same model.
+  void copyPrefix(const State& other, std::int64_t length);
+  // Bytes of rows in use.
+  std::int64_t bytes() const;
+
+ private:
+  std::int64_t capacity_;
+  std::vector<std::int32_t> tokens_;
+  std::vector<LayerState> layers_;
+};
+
+}  // namespace qe
