@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 
 /** A line from us is the word that all is well; the end of the pipe without one is our death. */
-const SCRIPT = 'read -r _ || kill -KILL -- "-$0"';
+const SCRIPT = 'read -r _ || kill -9 "-$0"';
 
 /** Guards from now on. Call the answer when the group is gone. */
 export function guardGroup(group: number): () => void {
