@@ -8,16 +8,17 @@ import { serializeVerdict } from '../verdict/serialize.js';
 import { undecidedCells } from '../verdict/settle.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
-import { JOURNAL_FILE, VERDICT_FILE } from './run-folder.js';
+import { JOURNAL_FILE, REPORT_FILE, type RunRecord, renderReport, VERDICT_FILE } from './run-folder.js';
 
 /** Throws a `QualifyError` (exit `invalid`) at the first conclusion that does not follow. Returns what was recomputed. */
 export async function replayConclusion(
-  plan: Plan,
-  entries: readonly Entry[],
+  record: RunRecord,
   read: (path: string) => Promise<Buffer>,
 ): Promise<string[]> {
+  const { plan, entries } = record;
   const looks = replayLooks(plan, entries);
-  const text = serializeVerdict(judge(plan, analyse(plan, entries)));
+  const verdict = judge(plan, analyse(plan, entries));
+  const text = serializeVerdict(verdict);
   const found = await read(VERDICT_FILE);
   if (!found.equals(Buffer.from(text))) {
     const difference = firstJsonDifference(JSON.parse(found.toString('utf8')), JSON.parse(text));
@@ -26,7 +27,13 @@ export async function replayConclusion(
       `does not follow from plan and journal: ${difference ?? 'it is spelt differently'}`,
     );
   }
-  return [`${looks} looks`, VERDICT_FILE];
+  if ((await read(REPORT_FILE)).toString('utf8') !== renderReport({ ...record, verdict })) {
+    throw invalid(
+      REPORT_FILE,
+      `is not the report of ${VERDICT_FILE}: it was edited, or rendered by another version`,
+    );
+  }
+  return [`${looks} looks`, VERDICT_FILE, REPORT_FILE];
 }
 
 /** After each look the session went on with the cells that the rule left undecided, and with no others. */

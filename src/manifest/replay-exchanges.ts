@@ -3,10 +3,10 @@
  * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { generatedTokens as askedTokens } from '../plan/generated-tokens.js';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
+import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
@@ -57,8 +57,11 @@ function exchangesOf(
   if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
-  const generatedTokens = purpose === 'control' ? cell.generatedTokens : askedTokens(plan, cell, purpose);
-  const asked = { tokens: tokensOf(prompt.id), chunk: cell.chunk, generatedTokens };
+  const asked = {
+    tokens: tokensOf(prompt.id),
+    chunk: cell.chunk,
+    generatedTokens: generatedTokens(plan, cell, purpose),
+  };
   if (entry.kind === 'sample') return [{ answer: entry.answer, asked: { ...asked, reuseCache: false } }];
   return [entry.first, entry.second].map((answer) => ({ answer, asked: { ...asked, reuseCache: true } }));
 }

@@ -5,6 +5,7 @@ import type { Entry } from '../journal/entries.js';
 import { parseJournal } from '../journal/read.js';
 import { type Fingerprint, fingerprintSchema } from '../machine/fingerprint.js';
 import { type Plan, planSchema } from '../plan/schema.js';
+import { renderMarkdown } from '../report/markdown.js';
 import { type Verdict, verdictSchema } from '../verdict/schema.js';
 import { invalid } from './invalid.js';
 import { parseStrictJson } from './strict-json.js';
@@ -41,6 +42,10 @@ export function parseJson<T>(file: string, bytes: Buffer, schema: z.ZodType<T>):
   if (!parsed.success) throw invalid(file, `does not fit its schema: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
+
+/** The bytes of `report.md`: the session writes them and `verify` renders them again. */
+export const renderReport = ({ plan, entries, machine, verdict }: RunRecord): string =>
+  renderMarkdown(verdict, { plan, entries, machine });
 
 async function readMachine(
   entries: readonly Entry[],

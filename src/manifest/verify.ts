@@ -85,7 +85,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     'exchanges',
     `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,
   );
-  const recomputed = await replayConclusion(plan, entries, read);
+  const recomputed = await replayConclusion(record, read);
   report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
 
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };

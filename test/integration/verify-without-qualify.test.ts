@@ -13,8 +13,8 @@ import { scratchFolder } from '../support/folder.js';
 /** The shell block between the markers. */
 async function readmeBlock(): Promise<string> {
   const readme = await readFile(join(harnessFolder, 'README.md'), 'utf8');
-  const section = /<!-- verify:begin -->([^]*)<!-- verify:end -->/.exec(readme)?.[1] ?? '';
-  const block = /^```sh\n([^]*?)^```$/m.exec(section)?.[1];
+  const section = /<!-- verify:begin -->(.*)<!-- verify:end -->/s.exec(readme)?.[1] ?? '';
+  const block = /^```sh\n(.*?)^```$/ms.exec(section)?.[1];
   assert.ok(block, 'README.md has a shell block between the markers');
   return block;
 }

@@ -98,6 +98,11 @@ test('a verdict that the rule does not give', (context) =>
 test('a verdict that is spelt differently', (context) =>
   refuses(context, 'verdict.json', /spelt differently/, { change: edit('verdict.json', /\n$/, '') }));
 
+test('a report that says something else than the verdict', (context) =>
+  refuses(context, 'report.md', /is not the report of verdict\.json/, {
+    change: edit('report.md', /inconclusive/, 'improved'),
+  }));
+
 test('a time in the journal that the engine did not say', (context) =>
   refuses(
     context,
