@@ -57,7 +57,9 @@ export interface Analysis {
 
 function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
   const { clock } = plan.protocol;
-  const byArm = new Map(plan.arms.map(({ name }): [string, Launch[]] => [name, launchesOf(seen, name, rounds)]));
+  const byArm = new Map(
+    plan.arms.map(({ name }): [string, Launch[]] => [name, launchesOf(seen, name, rounds)]),
+  );
   const launches = [...byArm.values()].flat();
   const samples = retained(cell, launches);
   const arms = [...byArm].flatMap(([name, own]): [string, ArmSummary][] => {
@@ -119,6 +121,10 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
 
 /** `ERR_QUALIFY_BUILD_FAILED` as the code of a reason: `build-failed`. */
 function codeOf(code: string): string {
-  const plain = code.replace(/^ERR_QUALIFY_/, '').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replace(/^[^a-z]+/, '');
+  const plain = code
+    .replace(/^ERR_QUALIFY_/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+/, '');
   return plain === '' ? 'failure' : plain;
 }

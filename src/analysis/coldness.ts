@@ -21,7 +21,11 @@ function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
     const message = `${at}: the engine does not say how many tokens it reused; absent is not zero`;
     grades.push({ status: 'unproved', code: 'cache-count-absent', message });
   } else if (cacheN > 0) {
-    grades.push({ status: 'violated', code: 'cache-hit', message: `${at}: ${cacheN} tokens came from a cache` });
+    grades.push({
+      status: 'violated',
+      code: 'cache-hit',
+      message: `${at}: ${cacheN} tokens came from a cache`,
+    });
   }
   if (promptN === null) {
     const message = `${at}: the engine does not say how many tokens it evaluated`;
@@ -51,9 +55,15 @@ const severity = { proved: 0, 'control-only': 1, unproved: 2, violated: 3 } as c
 export function coldnessOf(cell: PlannedCell, launches: readonly Launch[]): Coldness {
   const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
   if (samples.length === 0) {
-    return { status: 'unproved', reasons: [finding('no-samples', 'there is no sample whose coldness could be shown')] };
+    return {
+      status: 'unproved',
+      reasons: [finding('no-samples', 'there is no sample whose coldness could be shown')],
+    };
   }
-  const grades = [...samples.flatMap((sample) => gradeSample(sample, cell)), ...launches.flatMap(gradeControl)];
+  const grades = [
+    ...samples.flatMap((sample) => gradeSample(sample, cell)),
+    ...launches.flatMap(gradeControl),
+  ];
   const status = grades.reduce<Coldness['status']>(
     (worst, grade) => (severity[grade.status] > severity[worst] ? grade.status : worst),
     'proved',

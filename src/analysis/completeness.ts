@@ -2,7 +2,14 @@
 import { generatedTokens } from '../plan/generated-tokens.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
-import { finished, type Launch, launchesOf, type Observations, promptsOf, samplesOf } from './observations.js';
+import {
+  finished,
+  type Launch,
+  launchesOf,
+  type Observations,
+  promptsOf,
+  samplesOf,
+} from './observations.js';
 import { rateOf } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
@@ -41,7 +48,12 @@ export function missingOf(plan: Plan, seen: Observations, cell: PlannedCell, rou
     const launches = launchesOf(seen, name, rounds);
     const have = new Set(launches.map((launch) => launch.round));
     if (launches.length !== have.size) {
-      return [finding('launched-twice', `arm ${name} was launched more than once in a round: runs are never repeated`)];
+      return [
+        finding(
+          'launched-twice',
+          `arm ${name} was launched more than once in a round: runs are never repeated`,
+        ),
+      ];
     }
     if (have.size < rounds) {
       return [finding('rounds-missing', `arm ${name} has ${have.size} of ${rounds} rounds`)];

@@ -42,7 +42,12 @@ export function counterFindings(base: Launch, head: Launch): Finding[] {
   if (switches.length === 0) return [];
   const [left, right] = [base.counters?.counters, head.counters?.counters];
   if (left === undefined || right === undefined) {
-    return [finding('counters-missing', `${base.id}, ${head.id}: without counters no switch is shown to have worked`)];
+    return [
+      finding(
+        'counters-missing',
+        `${base.id}, ${head.id}: without counters no switch is shown to have worked`,
+      ),
+    ];
   }
   const known = switches.flatMap((name) => {
     const pattern = promises[name];
@@ -53,5 +58,7 @@ export function counterFindings(base: Launch, head: Launch): Finding[] {
   if (switches.some((name) => name in promises)) return known;
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   if ([...names].some((name) => (left[name] ?? 0) !== (right[name] ?? 0))) return [];
-  return [finding('switch-without-effect', `${switches.join(', ')} differ, yet both arms ran the same kernels`)];
+  return [
+    finding('switch-without-effect', `${switches.join(', ')} differ, yet both arms ran the same kernels`),
+  ];
 }

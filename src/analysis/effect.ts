@@ -33,7 +33,8 @@ export interface LogEffect {
 }
 
 function tInterval(perRound: readonly number[], level: number): LogInterval {
-  const half = (tQuantile(1 - level, perRound.length - 1) * sampleDeviation(perRound)) / Math.sqrt(perRound.length);
+  const half =
+    (tQuantile(1 - level, perRound.length - 1) * sampleDeviation(perRound)) / Math.sqrt(perRound.length);
   const centre = mean(perRound);
   return { lower: centre - half, upper: centre + half };
 }
@@ -88,8 +89,13 @@ export function roundsStillNeeded(effect: LogEffect, margin: number): number | n
   if (have < fewestRounds) return fewestRounds - have;
   const distance = Math.abs(effect.centre - margin);
   const deviation = sampleDeviation(effect.perRound);
-  for (let rounds = have + 2; rounds <= mostRounds; rounds = Math.max(rounds + 2, 2 * Math.ceil(rounds * 0.51))) {
-    if ((tQuantile(1 - effect.level, rounds - 1) * deviation) / Math.sqrt(rounds) < distance) return rounds - have;
+  for (
+    let rounds = have + 2;
+    rounds <= mostRounds;
+    rounds = Math.max(rounds + 2, 2 * Math.ceil(rounds * 0.51))
+  ) {
+    if ((tQuantile(1 - effect.level, rounds - 1) * deviation) / Math.sqrt(rounds) < distance)
+      return rounds - have;
   }
   return null;
 }

@@ -8,19 +8,26 @@ const steering = /^(DFLASH|LUCE|GGML|LLAMA|VLLM|SGLANG)_/;
 
 function witnessFindings(seen: Observations, launch: Launch): Finding[] {
   const witness = launch.ready?.witness;
-  if (witness === undefined) return [finding('witness-missing', `${launch.id}: the engine never said what it is`)];
+  if (witness === undefined)
+    return [finding('witness-missing', `${launch.id}: the engine never said what it is`)];
   const findings: Finding[] = [];
   if (witness.nonce !== launch.started.nonce) {
     findings.push(finding('nonce-differs', `${launch.id}: another process answered; its nonce is not ours`));
   }
   const build = buildOf(seen, launch.arm);
-  if (build === undefined) findings.push(finding('build-unknown', `arm ${launch.arm} has no build in the journal`));
+  if (build === undefined)
+    findings.push(finding('build-unknown', `arm ${launch.arm} has no build in the journal`));
   else if (witness.buildDigest !== build.buildDigest) {
-    findings.push(finding('build-differs', `${launch.id}: the engine is not the build that was made for ${launch.arm}`));
+    findings.push(
+      finding('build-differs', `${launch.id}: the engine is not the build that was made for ${launch.arm}`),
+    );
   }
-  if (seen.model === undefined) findings.push(finding('model-unknown', 'the journal does not name the model'));
+  if (seen.model === undefined)
+    findings.push(finding('model-unknown', 'the journal does not name the model'));
   else if (witness.modelSha256 !== seen.model.sha256) {
-    findings.push(finding('model-differs', `${launch.id}: the engine loaded another model than the session's`));
+    findings.push(
+      finding('model-differs', `${launch.id}: the engine loaded another model than the session's`),
+    );
   }
   return findings;
 }
@@ -34,8 +41,12 @@ function switchFindings(plan: Plan, launch: Launch): Finding[] {
     const state = got === undefined ? 'the engine does not know it' : `the engine runs with ${got}`;
     return [finding('switch-not-applied', `${launch.id}: asked for ${name}=${value}, but ${state}`)];
   });
-  const stray = Object.keys(launch.started.environment).filter((name) => steering.test(name) && !(name in asked));
-  const notAsked = stray.map((name) => finding('switch-not-asked', `${launch.id}: ${name} was set, though no arm asks for it`));
+  const stray = Object.keys(launch.started.environment).filter(
+    (name) => steering.test(name) && !(name in asked),
+  );
+  const notAsked = stray.map((name) =>
+    finding('switch-not-asked', `${launch.id}: ${name} was set, though no arm asks for it`),
+  );
   return [...notApplied, ...notAsked];
 }
 

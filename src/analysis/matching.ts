@@ -19,7 +19,12 @@ function sharedFindings(launches: readonly Launch[]): Finding[] {
   return shared.flatMap((field) => {
     const values = new Set(witnesses.map((witness) => witness[field]));
     if (values.size <= 1) return [];
-    return [finding(`${field.toLowerCase()}-differs`, `the launches differ in ${words[field]}: ${[...values].join(', ')}`)];
+    return [
+      finding(
+        `${field.toLowerCase()}-differs`,
+        `the launches differ in ${words[field]}: ${[...values].join(', ')}`,
+      ),
+    ];
   });
 }
 
@@ -35,15 +40,22 @@ function configuredApart(plan: Plan, arm: string, against: string): boolean {
 function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
   const names = `${base.revision.requested} and ${head.revision.requested}`;
   const sameBinary = base.binarySha256 === head.binarySha256;
-  const identical = finding('binary-identical', `${names} build to the same engine: there is nothing to compare`);
+  const identical = finding(
+    'binary-identical',
+    `${names} build to the same engine: there is nothing to compare`,
+  );
   if (base.revision.tree === head.revision.tree) {
-    if (!sameBinary) return [finding('binary-differs', `${names} are one tree, but two binaries: builds do not reproduce`)];
+    if (!sameBinary)
+      return [finding('binary-differs', `${names} are one tree, but two binaries: builds do not reproduce`)];
     return base.revision.requested === head.revision.requested || apart ? [] : [identical];
   }
   if (base.recipeDigest !== head.recipeDigest) {
     return [finding('recipe-differs', `${names} were built by different recipes`)];
   }
-  if (JSON.stringify(Object.entries(base.toolchain).sort()) !== JSON.stringify(Object.entries(head.toolchain).sort())) {
+  if (
+    JSON.stringify(Object.entries(base.toolchain).sort()) !==
+    JSON.stringify(Object.entries(head.toolchain).sort())
+  ) {
     return [finding('toolchain-differs', `${names} were built by different tools`)];
   }
   return sameBinary ? [identical] : [];
@@ -61,12 +73,23 @@ function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {
   return Object.keys(left).flatMap((name) =>
     asked.has(name) || right[name] === undefined || left[name] === right[name]
       ? []
-      : [finding('switch-differs', `${name} is ${left[name]} in ${base.arm} and ${right[name]} in ${head.arm}, unasked`)],
+      : [
+          finding(
+            'switch-differs',
+            `${name} is ${left[name]} in ${base.arm} and ${right[name]} in ${head.arm}, unasked`,
+          ),
+        ],
   );
 }
 
 /** Why `arm` may not be compared with `against` over the first `rounds` rounds; empty when it may. */
-export function mismatchesOf(plan: Plan, seen: Observations, arm: string, against: string, rounds: number): Finding[] {
+export function mismatchesOf(
+  plan: Plan,
+  seen: Observations,
+  arm: string,
+  against: string,
+  rounds: number,
+): Finding[] {
   const bases = launchesOf(seen, against, rounds);
   const heads = launchesOf(seen, arm, rounds);
   const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
@@ -78,7 +101,9 @@ export function mismatchesOf(plan: Plan, seen: Observations, arm: string, agains
   return distinct([
     ...[...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch)),
     ...sharedFindings([...bases, ...heads]),
-    ...(base === undefined || head === undefined ? [] : buildFindings(base, head, configuredApart(plan, arm, against))),
+    ...(base === undefined || head === undefined
+      ? []
+      : buildFindings(base, head, configuredApart(plan, arm, against))),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
   ]);

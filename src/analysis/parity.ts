@@ -51,7 +51,12 @@ function outputsOf(plan: Plan, cell: PlannedCell, prompts: ReadonlyMap<string, r
 }
 
 /** Parity of `head` with `base` in one cell, over the launches given. */
-export function parityOf(plan: Plan, cell: PlannedCell, base: readonly Launch[], head: readonly Launch[]): Parity {
+export function parityOf(
+  plan: Plan,
+  cell: PlannedCell,
+  base: readonly Launch[],
+  head: readonly Launch[],
+): Parity {
   const level = plan.protocol.parity;
   const [left, right] = [byPrompt(cell, base), byPrompt(cell, head)];
   const pairs = [...left].reduce(
@@ -68,7 +73,11 @@ export function parityOf(plan: Plan, cell: PlannedCell, base: readonly Launch[],
   const all = [...left.values(), ...right.values()].flat();
   if (pairs === 0) return result('unproved', 'no-pairs', 'no prompt was answered by both arms');
   if (level === 'exact' && all.some((sample) => sample.answer.logitsSha256 === null)) {
-    return result('unproved', 'logits-absent', 'parity level exact needs the digest of the logits of every answer');
+    return result(
+      'unproved',
+      'logits-absent',
+      'parity level exact needs the digest of the logits of every answer',
+    );
   }
   const unstable = [...unstablePrompts(left, level), ...unstablePrompts(right, level)];
   if (unstable.length > 0) {
@@ -89,6 +98,8 @@ export function parityOf(plan: Plan, cell: PlannedCell, base: readonly Launch[],
     .find((found) => found !== null);
   if (vacuous !== undefined) return result('vacuous', vacuous.code, vacuous.message);
   const keys = [...left].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, samples]) => samples[0]);
-  const lines = keys.map((sample) => (sample === undefined ? '' : `${sample.prompt} ${outputKey(sample, level)}\n`));
+  const lines = keys.map((sample) =>
+    sample === undefined ? '' : `${sample.prompt} ${outputKey(sample, level)}\n`,
+  );
   return { level, status: 'identical', sha256: sha256(lines.join('')), pairs, reasons: [] };
 }

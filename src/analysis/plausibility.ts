@@ -23,7 +23,9 @@ export function impossibleTimes(cell: PlannedCell, samples: readonly Sample[], c
       return [finding('time-too-short', `${at}: ${cell.phase} took ${ms} ms, below what a clock can tell`)];
     }
     if (server !== null && server > clientMs * (1 + limits.clockShare) + limits.clockMs) {
-      return [finding('time-beyond-client', `${at}: the server claims ${server} ms, the client saw ${clientMs} ms`)];
+      return [
+        finding('time-beyond-client', `${at}: the server claims ${server} ms, the client saw ${clientMs} ms`),
+      ];
     }
     return [];
   });

@@ -1,6 +1,7 @@
 /** Tokens a second of one answer. Rates are computed here and stored nowhere. */
-import type { Phase } from '../matrix/schema.js';
+
 import type { Answer } from '../journal/entries.js';
+import type { Phase } from '../matrix/schema.js';
 
 export type Clock = 'wall' | 'cpu';
 

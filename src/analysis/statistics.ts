@@ -1,5 +1,5 @@
 /** Summary statistics of small sets of samples. Medians and MADs come from simple-statistics; what it lacks is here. */
-import { mean as meanOf, median as medianOf, medianAbsoluteDeviation } from 'simple-statistics';
+import { mean as meanOf, medianAbsoluteDeviation, median as medianOf } from 'simple-statistics';
 
 /** Median of at least one value; the mean of the middle two for an even count. */
 export const median = (values: readonly number[]): number => medianOf([...values]);

@@ -35,7 +35,8 @@ export function tUpperTail(t: number, freedom: number): number {
  */
 export function tQuantile(probability: number, freedom: number): number {
   if (!(probability > 0 && probability < 1)) throw new RangeError(`no t quantile at ${probability}`);
-  if (!(Number.isInteger(freedom) && freedom >= 1)) throw new RangeError(`no t with ${freedom} degrees of freedom`);
+  if (!(Number.isInteger(freedom) && freedom >= 1))
+    throw new RangeError(`no t with ${freedom} degrees of freedom`);
   if (probability < 0.5) return -tQuantile(1 - probability, freedom);
   const wanted = 2 * probability - 1;
   let high = 1;

@@ -39,7 +39,9 @@ export function summaryOf(cell: PlannedCell, launches: readonly Launch[], clock:
     unit: 'tok/s',
     stages: stagesOf(samples),
     otherClock:
-      others.length === rates.length ? { clock: otherClock(clock), median: median(others), mad: mad(others) } : null,
+      others.length === rates.length
+        ? { clock: otherClock(clock), median: median(others), mad: mad(others) }
+        : null,
   };
 }
 

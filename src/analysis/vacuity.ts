@@ -24,20 +24,30 @@ function runShare(outputs: readonly Output[]): { share: number; count: number } 
  * Why a set of outputs of one cell and arm, one a prompt, proves nothing; null when it does prove something.
  * `minimum` is the length in tokens that a long output must have.
  */
-export function vacuityOf(outputs: readonly Output[], level: 'exact' | 'tokens', minimum: number): Finding | null {
+export function vacuityOf(
+  outputs: readonly Output[],
+  level: 'exact' | 'tokens',
+  minimum: number,
+): Finding | null {
   const vacuous = (message: string): Finding => finding('vacuous-outputs', message);
   const long = outputs.filter((output) => output.long);
   const shortest = Math.min(...long.map((output) => output.tokens.length));
-  if (shortest < minimum) return vacuous(`an output has ${shortest} tokens; under ${minimum} they prove nothing`);
+  if (shortest < minimum)
+    return vacuous(`an output has ${shortest} tokens; under ${minimum} they prove nothing`);
   const distinctTokens = new Set(outputs.flatMap((output) => output.tokens)).size;
   if (distinctTokens < limits.distinctTokens) {
-    return vacuous(`all outputs together use ${distinctTokens} different tokens; any broken engine could do that`);
+    return vacuous(
+      `all outputs together use ${distinctTokens} different tokens; any broken engine could do that`,
+    );
   }
   const { share, count } = runShare(outputs);
   if (count >= limits.runs && share < limits.distinctRunShare) {
-    return vacuous(`the outputs repeat themselves: ${Math.round(share * 100)} % of their runs of four tokens differ`);
+    return vacuous(
+      `the outputs repeat themselves: ${Math.round(share * 100)} % of their runs of four tokens differ`,
+    );
   }
-  const meaning = (output: Output): string => (level === 'exact' ? `${output.logitsSha256}` : output.tokens.join());
+  const meaning = (output: Output): string =>
+    level === 'exact' ? `${output.logitsSha256}` : output.tokens.join();
   const groups = [outputs.filter((output) => output.long), outputs.filter((output) => !output.long)];
   const same = groups.some((group) => group.length > 1 && new Set(group.map(meaning)).size === 1);
   return same ? vacuous('different prompts give the same output: it does not depend on the prompt') : null;

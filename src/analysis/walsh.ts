@@ -41,7 +41,10 @@ export function walshAverages(values: readonly number[]): number[] {
 export const hodgesLehmann = (values: readonly number[]): number => median(walshAverages(values));
 
 /** Lower and upper bound, each at one-sided `level` or better; null when n is too small. */
-export function walshInterval(values: readonly number[], level: number): { lower: number; upper: number } | null {
+export function walshInterval(
+  values: readonly number[],
+  level: number,
+): { lower: number; upper: number } | null {
   const k = walshRank(values.length, level);
   const averages = walshAverages(values);
   const lower = averages[k - 1];

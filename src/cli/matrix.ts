@@ -9,7 +9,13 @@ import { answer, answerJson } from './output.js';
 function list(flags: { json?: true }): void {
   const rows = builtInNames().map((name) => {
     const { matrix, digest } = loadMatrix(name);
-    return { name, title: matrix.title, cells: matrix.cells.map(cellId), arms: Object.keys(matrix.arms), digest };
+    return {
+      name,
+      title: matrix.title,
+      cells: matrix.cells.map(cellId),
+      arms: Object.keys(matrix.arms),
+      digest,
+    };
   });
   if (flags.json) return answerJson(rows);
   const width = Math.max(...rows.map((row) => row.name.length));
@@ -30,7 +36,9 @@ function lint(names: string[]): void {
   for (const name of names) {
     const { matrix, digest, source } = loadMatrix(name);
     const cells = matrix.cells.length;
-    answer(`${source}: fine, ${cells} cell${cells === 1 ? '' : 's'}, ${Object.keys(matrix.arms).length} arms, sha256 ${digest}`);
+    answer(
+      `${source}: fine, ${cells} cell${cells === 1 ? '' : 's'}, ${Object.keys(matrix.arms).length} arms, sha256 ${digest}`,
+    );
   }
 }
 

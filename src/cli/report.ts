@@ -46,7 +46,10 @@ function readJson(folder: string, file: string): unknown {
   }
 }
 
-function parsed<T>(path: string, result: { success: true; data: T } | { success: false; error: { message: string } }): T {
+function parsed<T>(
+  path: string,
+  result: { success: true; data: T } | { success: false; error: { message: string } },
+): T {
   if (!result.success) throw invalid(path, 'does not hold what it should', result.error);
   return result.data;
 }

@@ -3,10 +3,10 @@
  * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { generatedTokens as askedTokens } from '../plan/generated-tokens.js';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
+import { generatedTokens as askedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';

@@ -47,5 +47,10 @@ export function loadMatrix(nameOrPath: string): LoadedMatrix {
   }
   const text = readMatrix(isPath ? nameOrPath : builtInPath(nameOrPath));
   const matrix = parseMatrix(text, isPath ? nameOrPath : `matrices/${nameOrPath}.yaml`);
-  return { matrix, digest: matrixDigest(matrix), source: isPath ? nameOrPath : `built-in:${nameOrPath}`, text };
+  return {
+    matrix,
+    digest: matrixDigest(matrix),
+    source: isPath ? nameOrPath : `built-in:${nameOrPath}`,
+    text,
+  };
 }

@@ -52,7 +52,8 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   return [{ path: issue.path, message: issue.message }];
 }
 
-const depth = (issues: readonly z.core.$ZodIssue[]): number => Math.max(0, ...issues.map((issue) => issue.path.length));
+const depth = (issues: readonly z.core.$ZodIssue[]): number =>
+  Math.max(0, ...issues.map((issue) => issue.path.length));
 
 /** Offset of the deepest node of `path` that the document has. */
 function offsetOf(document: Document, { path, key }: Problem): number {
@@ -68,7 +69,11 @@ function offsetOf(document: Document, { path, key }: Problem): number {
   return 0;
 }
 
-function refuse(source: string, found: { line: number; col: number; message: string }[], paths: string[]): never {
+function refuse(
+  source: string,
+  found: { line: number; col: number; message: string }[],
+  paths: string[],
+): never {
   const lines = found.map(({ line, col, message }, index) => {
     const path = paths[index];
     return `${source}:${line}:${col}: ${path ? `${path}: ` : ''}${message}`;
@@ -96,13 +101,19 @@ export function parseMatrix(text: string, source: string): Matrix {
     refuse(source, found, []);
   }
   const result = matrixSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
-  const problems: Problem[] = result.success ? breachesOf(result.data) : result.error.issues.flatMap(problemsOf);
+  const problems: Problem[] = result.success
+    ? breachesOf(result.data)
+    : result.error.issues.flatMap(problemsOf);
   if (!result.success || problems.length > 0) {
     const found = problems.map((problem) => ({
       ...lineCounter.linePos(offsetOf(document, problem)),
       message: problem.message,
     }));
-    refuse(source, found, problems.map((problem) => problem.path.join('.')));
+    refuse(
+      source,
+      found,
+      problems.map((problem) => problem.path.join('.')),
+    );
   }
   return result.data;
 }

@@ -33,7 +33,9 @@ function lookBreaches(looks: readonly number[]): Breach[] {
     const before = index === 0 ? 0 : (looks[index - 1] ?? 0);
     if (look <= before) return [{ path, message: `looks must rise: ${look} follows ${before}` }];
     if (look >= 6 && look % 2 === 1) {
-      return [{ path, message: `rounds come in pairs of opposite order: use ${look + 1} instead of ${look}` }];
+      return [
+        { path, message: `rounds come in pairs of opposite order: use ${look + 1} instead of ${look}` },
+      ];
     }
     return [];
   });
@@ -49,6 +51,14 @@ export function breachesOf(matrix: Matrix): Breach[] {
     message: `an arm named by a number alone loses its place in the order: use "pr-${arm}"`,
   }));
   const required = matrix.cells.some((cell) => cell.required);
-  const decisive = required ? [] : [{ path: ['cells'], message: 'no cell is required: nothing could ever fail' }];
-  return [...tooFew, ...unordered, ...decisive, ...cellBreaches(matrix), ...lookBreaches(matrix.protocol.looks)];
+  const decisive = required
+    ? []
+    : [{ path: ['cells'], message: 'no cell is required: nothing could ever fail' }];
+  return [
+    ...tooFew,
+    ...unordered,
+    ...decisive,
+    ...cellBreaches(matrix),
+    ...lookBreaches(matrix.protocol.looks),
+  ];
 }

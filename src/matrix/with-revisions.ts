@@ -4,10 +4,13 @@ import type { Arm, Matrix } from './schema.js';
 /** Keys whose value is the same in every record. */
 function common(records: readonly Record<string, string>[]): Record<string, string> {
   const [first = {}, ...others] = records;
-  return Object.fromEntries(Object.entries(first).filter(([key, value]) => others.every((other) => other[key] === value)));
+  return Object.fromEntries(
+    Object.entries(first).filter(([key, value]) => others.every((other) => other[key] === value)),
+  );
 }
 
-const same = (lists: readonly (readonly string[])[]): boolean => new Set(lists.map((list) => JSON.stringify(list))).size <= 1;
+const same = (lists: readonly (readonly string[])[]): boolean =>
+  new Set(lists.map((list) => JSON.stringify(list))).size <= 1;
 
 /**
  * Replaces the arms. What the arms of the matrix have in common stays; what differs between them is dropped and named in
@@ -26,14 +29,20 @@ export function withRevisions(
     name,
     { revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
   ]);
-  return { matrix: { ...matrix, arms: Object.fromEntries(arms) }, dropped: isShared ? dropped : [...dropped, 'arguments'] };
+  return {
+    matrix: { ...matrix, arms: Object.fromEntries(arms) },
+    dropped: isShared ? dropped : [...dropped, 'arguments'],
+  };
 }
 
 /** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. No two are alike. */
 export function armNames(revisions: readonly string[]): string[] {
   const names: string[] = [];
   for (const revision of revisions) {
-    const plain = revision.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 56);
+    const plain = revision
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 56);
     // Keys that are whole numbers would lose their place in the order of the arms.
     const name = plain === '' || /^\d+$/.test(plain) ? `rev-${plain}` : plain;
     names.push(names.includes(name) ? `${name}-${names.length + 1}` : name);

@@ -51,7 +51,12 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
       options.seed,
     ),
     prompts: buildPrompts({ seed: options.seed, vocabulary }, cells, matrix.protocol),
-    decision: { rule: 'zone-v1', looks, levelPerLook: levelPerLook(looks.length), interval: matrix.protocol.interval },
+    decision: {
+      rule: 'zone-v1',
+      looks,
+      levelPerLook: levelPerLook(looks.length),
+      interval: matrix.protocol.interval,
+    },
   });
 }
 

@@ -3,4 +3,6 @@ import type { Plan, PlannedCell, Prompt } from './schema.js';
 
 /** Tokens that a request for a prompt of this kind generates. Parity needs outputs long enough to prove something. */
 export const generatedTokens = (plan: Plan, cell: PlannedCell, kind: Prompt['kind']): number =>
-  kind === 'parity' ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens) : cell.generatedTokens;
+  kind === 'parity'
+    ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens)
+    : cell.generatedTokens;

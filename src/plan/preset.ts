@@ -26,4 +26,6 @@ export const vocabularyOf = (model: Model): number =>
 
 /** Facts for estimates; a file of the user's counts as `small` and as already on disk. */
 export const factsOf = (model: Model): PresetFacts =>
-  'preset' in model ? presets[model.preset] : { ...presets.small, vocabulary: model.vocabulary, fileBytes: 0 };
+  'preset' in model
+    ? presets[model.preset]
+    : { ...presets.small, vocabulary: model.vocabulary, fileBytes: 0 };

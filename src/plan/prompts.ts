@@ -42,7 +42,9 @@ function drawTokens(source: Source, shape: PromptShape): Uint32Array {
 export function promptTokens(plan: Plan, promptId: string): Uint32Array {
   const prompt = plan.prompts.find((candidate) => candidate.id === promptId);
   if (prompt === undefined) {
-    throw new QualifyError('ERR_QUALIFY_PLAN_INVALID', `the plan has no prompt "${promptId}"`, { exit: 'invalid' });
+    throw new QualifyError('ERR_QUALIFY_PLAN_INVALID', `the plan has no prompt "${promptId}"`, {
+      exit: 'invalid',
+    });
   }
   const ids = drawTokens(plan, prompt);
   if (tokensDigest(ids) !== prompt.sha256) {

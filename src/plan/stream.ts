@@ -20,7 +20,9 @@ export class Stream {
   /** The next unsigned 32-bit word. */
   word(): number {
     if (this.#next === wordsPerBlock) {
-      this.#block = createHash('sha256').update(`${this.#prefix}${this.#counter++}`).digest();
+      this.#block = createHash('sha256')
+        .update(`${this.#prefix}${this.#counter++}`)
+        .digest();
       this.#next = 0;
     }
     return this.#block.readUInt32LE(4 * this.#next++);

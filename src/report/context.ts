@@ -51,12 +51,18 @@ function modelText({ plan, entries }: ReportContext): string {
 }
 
 function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number]): string {
-  const build = entries.find((entry): entry is EntryOf<'build'> => entry.kind === 'build' && entry.arms.includes(arm.name));
+  const build = entries.find(
+    (entry): entry is EntryOf<'build'> => entry.kind === 'build' && entry.arms.includes(arm.name),
+  );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
-  const settings = [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? 'switches at defaults' : '');
+  const settings =
+    [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? 'switches at defaults' : '');
   if (build === undefined) return `${arm.revision} (not built), ${settings}`;
   const { requested, commit, tree, dirty } = build.revision;
-  const source = commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${short(commit)}`;
+  const source =
+    commit === null
+      ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}`
+      : `commit ${short(commit)}`;
   return `${requested} (${source}), binary ${short(build.binarySha256)}, ${settings}`;
 }
 
@@ -81,7 +87,10 @@ export function provenanceOf(context: ReportContext): Provenance[] {
   const { plan, entries } = context;
   const session = entryOf(entries, 'session');
   return [
-    { label: 'session', text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}` },
+    {
+      label: 'session',
+      text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}`,
+    },
     { label: 'machine', text: machineText(context) },
     { label: 'engine', text: engineText(entries) },
     { label: 'model', text: modelText(context) },

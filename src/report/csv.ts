@@ -3,7 +3,19 @@ import type { Verdict } from '../verdict/schema.js';
 import type { ReportContext } from './context.js';
 import { csvField } from './escape.js';
 
-const heading = ['session', 'cell', 'phase', 'prompt_tokens', 'chunk', 'arm', 'round', 'sample', 'tok_per_s', 'clock', 'verdict'];
+const heading = [
+  'session',
+  'cell',
+  'phase',
+  'prompt_tokens',
+  'chunk',
+  'arm',
+  'round',
+  'sample',
+  'tok_per_s',
+  'clock',
+  'verdict',
+];
 
 /** Samples in order of execution; rounds and samples count from 1. Refused cells have no line: nothing unproved is told. */
 export function renderCsv(verdict: Verdict, context: ReportContext): string {

@@ -15,7 +15,12 @@ function effectDetail({ cell, comparison }: Row): Detail[] {
   const level = effect.level === null ? '' : `, one-sided ${(100 * effect.level).toFixed(2)} %`;
   const rounds = `${effect.rounds} round${effect.rounds === 1 ? '' : 's'}`;
   const bounds = effect.lower === null ? interval(effect) : `${interval(effect)} (${rounds}${level})`;
-  return [{ label: 'effect', text: `${delta(effect)} ${ratio(effect)}, ${bounds}; budget -${plainPercent(cell.marginPercent)}` }];
+  return [
+    {
+      label: 'effect',
+      text: `${delta(effect)} ${ratio(effect)}, ${bounds}; budget -${plainPercent(cell.marginPercent)}`,
+    },
+  ];
 }
 
 function sensitivityDetail({ comparison }: Row): Detail[] {
@@ -23,7 +28,12 @@ function sensitivityDetail({ comparison }: Row): Detail[] {
   if (effect === null || effect.minimumDetectablePercent === null) return [];
   const more = effect.roundsStillNeeded;
   const need = more === null ? '' : `; about ${more} more rounds to decide`;
-  return [{ label: 'sees', text: `slowdowns from ${plainPercent(effect.minimumDetectablePercent)} on (80 % power)${need}` }];
+  return [
+    {
+      label: 'sees',
+      text: `slowdowns from ${plainPercent(effect.minimumDetectablePercent)} on (80 % power)${need}`,
+    },
+  ];
 }
 
 function otherClockDetail({ base, head }: Row): Detail[] {

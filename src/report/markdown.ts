@@ -15,7 +15,8 @@ function mainTable(rows: readonly Row[]): string {
   const arms = new Set(rows.flatMap(({ comparison }) => [comparison.against, comparison.arm]));
   const named = arms.size > 2;
   const [first] = rows;
-  const heads = named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
+  const heads =
+    named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
   const head = ['Workload', ...heads, 'Change', 'Interval', 'Verdict', 'Parity', 'Cold'];
   const body = rows.map(({ cell, comparison, base, head: own }) => {
     const { effect } = comparison;
@@ -32,7 +33,9 @@ function mainTable(rows: readonly Row[]): string {
     ];
     return cells.map(markdownText);
   });
-  return markdownTable([head.map(markdownText), ...body], { align: ['l', 'r', 'r', 'r', 'r', 'l', 'l', 'l'] });
+  return markdownTable([head.map(markdownText), ...body], {
+    align: ['l', 'r', 'r', 'r', 'r', 'l', 'l', 'l'],
+  });
 }
 
 function stageTable(row: Row): string[] {
@@ -59,7 +62,9 @@ function rowSection(row: Row): string {
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
-  const place = provenanceOf(context).map(({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`);
+  const place = provenanceOf(context).map(
+    ({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`,
+  );
   const notes = [
     ...verdict.reasons.map(({ code, message }) => `- ${markdownText(message)} (${code})`),
     ...verdict.warnings.map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),

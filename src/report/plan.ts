@@ -12,7 +12,8 @@ export function duration(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-const bytes = (count: number): string => (count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`);
+const bytes = (count: number): string =>
+  count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
 
 function cellText(cell: Plan['cells'][number]): string {
   const optional = cell.required ? '' : ', not required';
@@ -28,7 +29,8 @@ function armText({ revision, switches, arguments: list }: Plan['arms'][number]):
 /** Cells, arms, order, protocol and cost of a plan, 80 columns wide. */
 export function describePlan(plan: Plan, cost: Estimate): string {
   const { protocol, decision } = plan;
-  const model = 'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
+  const model =
+    'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
   const rows: [string, string][] = [
     ['plan', `${plan.matrix.name}: ${plan.matrix.title}`],
     ['digest', planDigest(plan)],

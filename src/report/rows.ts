@@ -1,5 +1,11 @@
 /** The rows of every table: one comparison in one cell, the losing one first. */
-import { verdictNames, type ArmSummary, type CellVerdict, type Comparison, type Verdict } from '../verdict/schema.js';
+import {
+  type ArmSummary,
+  type CellVerdict,
+  type Comparison,
+  type Verdict,
+  verdictNames,
+} from '../verdict/schema.js';
 
 export interface Row {
   cell: CellVerdict;

@@ -18,16 +18,22 @@ export function stageRows({ base, head }: Row): StageRow[] {
   const all = [...names].map(
     (stage): StageRow => ({ stage, baseMs: base.stages[stage] ?? 0, headMs: head.stages[stage] ?? 0 }),
   );
-  const sum = (rows: readonly StageRow[], of: 'baseMs' | 'headMs'): number => rows.reduce((total, row) => total + row[of], 0);
+  const sum = (rows: readonly StageRow[], of: 'baseMs' | 'headMs'): number =>
+    rows.reduce((total, row) => total + row[of], 0);
   const total = Math.max(sum(all, 'baseMs'), sum(all, 'headMs'));
   const ordered = all
     .filter((row) => row.baseMs > 0 || row.headMs > 0)
-    .toSorted((a, b) => Math.abs(b.headMs - b.baseMs) - Math.abs(a.headMs - a.baseMs) || (a.stage < b.stage ? -1 : 1));
+    .toSorted(
+      (a, b) => Math.abs(b.headMs - b.baseMs) - Math.abs(a.headMs - a.baseMs) || (a.stage < b.stage ? -1 : 1),
+    );
   const large = ordered.filter((row) => Math.max(row.baseMs, row.headMs) >= smallestShare * total);
   const shown = large.slice(0, shownStages);
   const rest = ordered.filter((row) => !shown.includes(row));
   if (rest.length === 0) return shown;
-  return [...shown, { stage: `${rest.length} more`, baseMs: sum(rest, 'baseMs'), headMs: sum(rest, 'headMs') }];
+  return [
+    ...shown,
+    { stage: `${rest.length} more`, baseMs: sum(rest, 'baseMs'), headMs: sum(rest, 'headMs') },
+  ];
 }
 
 /** `6791.6`: milliseconds with one decimal, two below ten. */

@@ -16,17 +16,22 @@ const labelWidth = 9;
 
 function armLines(summary: ArmSummary | undefined, name: string | null): string[] {
   const title = name === null ? [] : [name];
-  return summary === undefined ? [...title, '-'] : [...title, rate(summary), spread(summary), `n=${summary.n}`];
+  return summary === undefined
+    ? [...title, '-']
+    : [...title, rate(summary), spread(summary), `n=${summary.n}`];
 }
 
 function tableText(verdict: Verdict, rows: readonly Row[]): string {
   const arms = new Set(rows.flatMap(({ comparison }) => [comparison.against, comparison.arm]));
   const named = arms.size > 2;
   const [first] = rows;
-  const heads = named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
+  const heads =
+    named || first === undefined ? ['reference', 'arm'] : [first.comparison.against, first.comparison.arm];
   const table = new Table({ colWidths: columns.map((inner) => inner + 2), style: { head: [], border: [] } });
   const fit = (cells: readonly (readonly string[])[]): string[] =>
-    cells.map((lines, index) => lines.flatMap((line) => wrap(plainText(line), columns[index] ?? width)).join('\n'));
+    cells.map((lines, index) =>
+      lines.flatMap((line) => wrap(plainText(line), columns[index] ?? width)).join('\n'),
+    );
   table.push(fit([['workload'], [heads[0] ?? ''], [heads[1] ?? ''], ['change'], ['verdict']]));
   for (const { cell, comparison, base, head } of rows) {
     const { effect, verdict: word, detail } = comparison;
@@ -63,7 +68,9 @@ function stageLines(row: Row): string[] {
 function rowText(row: Row): string {
   const { comparison, cell } = row;
   const title = `${workload(cell)}: ${comparison.arm} against ${comparison.against}`;
-  const details = detailsOf(row).flatMap(({ label, text }) => labelled(`  ${label}`, plainText(text), labelWidth + 2, width));
+  const details = detailsOf(row).flatMap(({ label, text }) =>
+    labelled(`  ${label}`, plainText(text), labelWidth + 2, width),
+  );
   return [...wrap(title, width), ...details, ...stageLines(row)].join('\n');
 }
 
@@ -72,7 +79,12 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
   const place = provenanceOf(context);
   const indent = Math.max(...place.map(({ label }) => label.length)) + 2;
-  const notes = [...verdict.reasons.filter(({ message }) => !rows.some((row) => row.comparison.reasons.some((reason) => message.endsWith(reason.message))))];
+  const notes = [
+    ...verdict.reasons.filter(
+      ({ message }) =>
+        !rows.some((row) => row.comparison.reasons.some((reason) => message.endsWith(reason.message))),
+    ),
+  ];
   const noteLines = [
     ...notes.map(({ code, message }) => `${message} [${code}]`),
     ...verdict.warnings.map(({ code, message }) => `warning: ${message} [${code}]`),

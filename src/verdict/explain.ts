@@ -1,5 +1,10 @@
 /** The sentences of a verdict: what the bounds say, and what they cannot say. */
-import { fewestRounds, type LogEffect, minimumDetectablePercent, roundsStillNeeded } from '../analysis/effect.js';
+import {
+  fewestRounds,
+  type LogEffect,
+  minimumDetectablePercent,
+  roundsStillNeeded,
+} from '../analysis/effect.js';
 import { type Finding, finding } from '../analysis/finding.js';
 import { plainPercent, signedPercent } from './percent.js';
 import { type Decision, logMargin } from './zone.js';
@@ -22,7 +27,12 @@ export function explain(effect: LogEffect, decision: Decision, marginPercent: nu
     return [finding('beyond-budget', `${interval}: slower by more than the budget of ${budget}`)];
   }
   if (decision.detail === 'slower-not-cleared') {
-    return [finding('slower-not-cleared', `${interval}: slower, and not shown to stay within the budget of ${budget}`)];
+    return [
+      finding(
+        'slower-not-cleared',
+        `${interval}: slower, and not shown to stay within the budget of ${budget}`,
+      ),
+    ];
   }
   if (decision.detail === 'slower-in-budget') {
     return [finding('slower-in-budget', `${interval}: slower, within the budget of ${budget}`)];

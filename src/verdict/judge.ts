@@ -1,10 +1,15 @@
 /** From analysis to verdict: refusals before statistics, the zone rule, claims by Holm, the exit code. */
 import type { Analysis, LookAnalysis } from '../analysis/analyse.js';
-import { type LogEffect, type LogInterval, minimumDetectablePercent, roundsStillNeeded } from '../analysis/effect.js';
+import {
+  type LogEffect,
+  type LogInterval,
+  minimumDetectablePercent,
+  roundsStillNeeded,
+} from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
 import type { Plan } from '../plan/schema.js';
-import { explain } from './explain.js';
 import { exitCodeOf } from './exit-code.js';
+import { explain } from './explain.js';
 import { holm } from './holm.js';
 import { worstOf } from './refusal.js';
 import { rounded } from './rounded.js';
@@ -59,15 +64,24 @@ function comparisonVerdict(cell: SettledCell, settled: SettledComparison, margin
 }
 
 /** "Improved" is a claim beside other claims: it stands only by Holm over all comparisons that have an effect. */
-function withoutUnsoundClaims(cells: CellVerdict[], settled: readonly SettledCell[], level: number): CellVerdict[] {
+function withoutUnsoundClaims(
+  cells: CellVerdict[],
+  settled: readonly SettledCell[],
+  level: number,
+): CellVerdict[] {
   const claims = settled.flatMap((cell, index) =>
     cell.comparisons.flatMap(({ arm, look, decision }) => {
       const effect = comparisonAt(look, arm)?.effect;
       return decision === null || !effect ? [] : [{ index, arm, p: effect.improvedP }];
     }),
   );
-  const stands = holm(claims.map((claim) => claim.p), level);
-  const unsound = new Set(claims.flatMap(({ index, arm }, i) => (stands[i] === true ? [] : [`${index}:${arm}`])));
+  const stands = holm(
+    claims.map((claim) => claim.p),
+    level,
+  );
+  const unsound = new Set(
+    claims.flatMap(({ index, arm }, i) => (stands[i] === true ? [] : [`${index}:${arm}`])),
+  );
   return cells.map((cell, index) => ({
     ...cell,
     comparisons: cell.comparisons.map((comparison) => {
@@ -80,8 +94,12 @@ function withoutUnsoundClaims(cells: CellVerdict[], settled: readonly SettledCel
 
 function cellVerdict(analysis: Analysis['cells'][number], settled: SettledCell): CellVerdict {
   const { id, promptTokens, chunk, phase, generatedTokens, required, marginPercent } = analysis.cell;
-  const comparisons = settled.comparisons.map((comparison) => comparisonVerdict(settled, comparison, marginPercent));
-  const shown = new Set(comparisons.flatMap(({ effect, arm, against }) => (effect === null ? [] : [arm, against])));
+  const comparisons = settled.comparisons.map((comparison) =>
+    comparisonVerdict(settled, comparison, marginPercent),
+  );
+  const shown = new Set(
+    comparisons.flatMap(({ effect, arm, against }) => (effect === null ? [] : [arm, against])),
+  );
   return {
     id,
     promptTokens,

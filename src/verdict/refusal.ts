@@ -22,7 +22,9 @@ function missingRefusal(analysis: Analysis, look: LookAnalysis): Refusal | null 
   if (analysis.failures.length > 0) {
     return { verdict: 'infrastructure', reasons: [...analysis.failures, ...look.missing] };
   }
-  const stopped = analysis.interrupted ? [finding('interrupted', 'the session was stopped before its end')] : [];
+  const stopped = analysis.interrupted
+    ? [finding('interrupted', 'the session was stopped before its end')]
+    : [];
   return { verdict: 'not-measured', reasons: [...stopped, ...look.missing] };
 }
 
@@ -39,12 +41,17 @@ function parityRefusal(comparison: ComparisonAnalysis, complete: boolean): Refus
 
 function coldnessRefusal(look: LookAnalysis, complete: boolean): Refusal | null {
   const { status, reasons } = look.coldness;
-  if (status === 'violated' || (complete && status !== 'proved')) return { verdict: 'cold-unproved', reasons };
+  if (status === 'violated' || (complete && status !== 'proved'))
+    return { verdict: 'cold-unproved', reasons };
   return null;
 }
 
 /** All proofs that a comparison lacks at a look, worst first; empty when statistics may be shown. */
-export function refusalsOf(analysis: Analysis, look: LookAnalysis, comparison: ComparisonAnalysis): Refusal[] {
+export function refusalsOf(
+  analysis: Analysis,
+  look: LookAnalysis,
+  comparison: ComparisonAnalysis,
+): Refusal[] {
   const complete = look.missing.length === 0;
   const when = (verdict: VerdictName, reasons: Finding[]): Refusal | null =>
     reasons.length === 0 ? null : { verdict, reasons: distinct(reasons) };

@@ -26,7 +26,13 @@ export interface SettledCell {
 /** Decision of each comparison at the first look that decides it; undefined while none does. */
 type Decided = Map<string, { decision: Decision; look: LookAnalysis }>;
 
-function decideAt(plan: Plan, analysis: Analysis, { cell }: CellAnalysis, look: LookAnalysis, decided: Decided): boolean {
+function decideAt(
+  plan: Plan,
+  analysis: Analysis,
+  { cell }: CellAnalysis,
+  look: LookAnalysis,
+  decided: Decided,
+): boolean {
   const last = look.rounds === plan.decision.looks.at(-1);
   let open = false;
   for (const comparison of look.comparisons) {
@@ -55,7 +61,13 @@ export function settle(plan: Plan, analysis: Analysis, cellAnalysis: CellAnalysi
     const refusals = refusalsOf(analysis, look, comparison);
     const own = decided.get(comparison.arm);
     const { arm, against } = comparison;
-    return { arm, against, refusals, decision: refusals.length > 0 ? null : (own?.decision ?? null), look: own?.look ?? look };
+    return {
+      arm,
+      against,
+      refusals,
+      decision: refusals.length > 0 ? null : (own?.decision ?? null),
+      look: own?.look ?? look,
+    };
   });
   return { look, comparisons, open };
 }
