@@ -155,10 +155,7 @@ describe('the build cache', () => {
 function sleepers(): number[] {
   return processIds().filter((pid) => {
     try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep\u000086399') &&
-        groupMembers(pid).length >= 0
-      );
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep\u000086399');
     } catch {
       return false;
     }
