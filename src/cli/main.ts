@@ -20,7 +20,7 @@ import * as report from './report.js';
 import * as run from './run.js';
 import * as verify from './verify.js';
 
-const COMMANDS = [run, pr, compare, verify, doctor, model, engine, keys, matrix, plan, report];
+const COMMANDS = [run, pr, compare, verify, report, plan, matrix, doctor, model, engine, keys];
 
 /** The program with all its commands; it throws instead of exiting. */
 export function createProgram(): Command {

@@ -1,13 +1,10 @@
 /** What `run`, `pr` and `compare` share: their options, a session, and what they print of it. */
-import { readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import type { Command } from 'commander';
-import { readJournal } from '../journal/read.js';
-import { JOURNAL_FILE, PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import type { Matrix } from '../matrix/schema.js';
-import { planSchema } from '../plan/schema.js';
 import { renderTable } from '../report/table.js';
 import { runSession, type SessionResult } from '../session/session.js';
+import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
 import { wholeNumber } from './options.js';
@@ -62,16 +59,15 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
   }
 }
 
-function print({ runFolder, verdict, failure, keyId, keyCreated }: SessionResult, json: boolean): void {
+function print(
+  { runFolder, verdict, report, failure, keyId, keyCreated }: SessionResult,
+  json: boolean,
+): void {
   const shown = relative(process.cwd(), runFolder);
   const folder = shown.startsWith('..') ? runFolder : shown;
-  const plan = planSchema.parse(JSON.parse(readFileSync(join(runFolder, PLAN_FILE), 'utf8')));
-  if (json) answer(readFileSync(join(runFolder, VERDICT_FILE), 'utf8'));
-  else answer(renderTable(verdict, { plan, entries: readJournal(join(runFolder, JOURNAL_FILE)) }));
-  const place = [`run folder: ${folder}`, `check it:   qualify verify ${folder}`, `signed by:  ${keyId}`];
-  if (json) note(place.join('\n'));
-  else answer(place.join('\n'));
-  if (keyCreated) note('This is the first run here: it made that key (qualify keys list).');
+  if (json) answer(serializeVerdict(verdict));
+  else answer(renderTable(verdict, { ...report, runFolder: folder }));
+  note(`The run is in ${folder}, signed by ${keyId}${keyCreated ? ', a key that this first run made' : ''}.`);
   if (failure !== null) note(describeError(failure));
   process.exitCode = verdict.exitCode;
 }

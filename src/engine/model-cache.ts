@@ -53,7 +53,7 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
   const args = [cliScript, 'model', 'create', '--out', out, '--force'];
   args.push('--preset', request.preset, '--experts', request.experts, '--seed', String(request.seed));
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
-  const unguard = child.pid === undefined ? () => {} : guardGroup(child.pid);
+  const dismissGuard = child.pid === undefined ? () => {} : guardGroup(child.pid);
   const stop = () => child.kill('SIGTERM');
   request.signal?.addEventListener('abort', stop, { once: true });
   process.once('exit', stop);
@@ -64,7 +64,7 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
     for (const line of text.split('\n')) if (line.trim() !== '') request.onProgress?.(line);
   });
   const [exitCode] = (await once(child, 'close')) as [number | null];
-  unguard();
+  dismissGuard();
   process.removeListener('exit', stop);
   request.signal?.removeEventListener('abort', stop);
   request.signal?.throwIfAborted();

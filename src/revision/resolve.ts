@@ -54,15 +54,16 @@ export async function resolveRevision(requested: string, repository: string): Pr
   return { kind: 'commit', requested, repository, commit: await commitOf(repository, requested) };
 }
 
+/** Lines of `git status` about untracked or ignored files of build folders, which are no sources. */
+const IN_BUILD_FOLDER = /^(\?\?|!!) (kernels|native)\/(.*\/)?build(-[^/]*)?\//;
+
 /** Whether `native/` and `kernels/` differ from the commit: changed, staged, untracked, or ignored and yet part of a build. */
 async function isDirty(folder: string): Promise<boolean> {
   const status = await git(
     folder,
     ...['status', '--porcelain', '--untracked-files=all', '--ignored=matching', '--', ...SOURCE_FOLDERS],
   );
-  return status
-    .split('\n')
-    .some((line) => line !== '' && !/^!! (kernels|native)\/build(-[^/]*)?\/$/.test(line));
+  return status.split('\n').some((line) => line !== '' && !IN_BUILD_FOLDER.test(line));
 }
 
 /** What the working tree is: a commit when nothing differs from it, else a tree without one. */

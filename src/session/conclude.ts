@@ -7,13 +7,18 @@ import { loadOrCreateKey } from '../manifest/key-store.js';
 import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { seal } from '../manifest/seal.js';
 import { planSchema } from '../plan/schema.js';
+import type { ReportContext } from '../report/context.js';
 import { renderMarkdown } from '../report/markdown.js';
 import { judge } from '../verdict/judge.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 
+const MACHINE_FILE = 'evidence/machine.json';
+
 export interface Concluded {
   verdict: Verdict;
+  /** What a report of the verdict also says. */
+  report: ReportContext;
   /** Fingerprint of the key that sealed the run. */
   keyId: string;
   /** True when this run made that key. */
@@ -22,12 +27,14 @@ export interface Concluded {
 
 /** Writes `verdict.json` and `report.md`, then seals the folder. */
 export async function conclude(runFolder: string): Promise<Concluded> {
-  const plan = planSchema.parse(JSON.parse(readFileSync(join(runFolder, PLAN_FILE), 'utf8')));
+  const readJson = (file: string): unknown => JSON.parse(readFileSync(join(runFolder, file), 'utf8'));
+  const plan = planSchema.parse(readJson(PLAN_FILE));
   const entries = readJournal(join(runFolder, JOURNAL_FILE));
+  const report = { plan, entries, machine: readJson(MACHINE_FILE) };
   const verdict = judge(plan, analyse(plan, entries));
   writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
-  writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, { plan, entries }));
+  writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, report));
   const key = await loadOrCreateKey();
   const { keyId } = await seal(runFolder, key);
-  return { verdict, keyId, keyCreated: key.created };
+  return { verdict, report, keyId, keyCreated: key.created };
 }

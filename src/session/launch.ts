@@ -4,6 +4,7 @@ import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { evidenceName } from '../journal/evidence.js';
 import { watchLoad } from '../machine/load.js';
+import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
@@ -27,12 +28,6 @@ export interface LaunchInputs {
 
 const launchName = ({ round, position, arm }: LaunchPlace): string =>
   `r${String(round).padStart(2, '0')}-${position}-${arm.name}`;
-
-/** Tokens that a request of this kind generates. */
-const generatedTokens = (plan: Plan, cell: PlannedCell, kind: Prompt['kind']): number =>
-  kind === 'parity'
-    ? Math.max(cell.generatedTokens, plan.protocol.minimumOutputTokens)
-    : cell.generatedTokens;
 
 function specOf(
   context: SessionContext,

@@ -78,7 +78,7 @@ describe('a session that is killed', () => {
     });
   }
 
-  test('by SIGKILL leaves nothing of an engine that hangs and has children', async (t) => {
+  test('by SIGKILL leaves nothing of an engine that hangs', async (t) => {
     const home = newHome(t);
     const started = await startUntil(home, 4, { FAKE_FAULT: 'hang-busy:2' });
     await sleep(500);
