@@ -70,16 +70,13 @@ function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {
   );
   const [left, right] = [base.ready?.witness.switches, head.ready?.witness.switches];
   if (left === undefined || right === undefined) return [];
-  return Object.keys(left).flatMap((name) =>
-    asked.has(name) || right[name] === undefined || left[name] === right[name]
-      ? []
-      : [
-          finding(
-            'switch-differs',
-            `${name} is ${left[name]} in ${base.arm} and ${right[name]} in ${head.arm}, unasked`,
-          ),
-        ],
-  );
+  const names = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  const apart = names.filter((name) => !asked.has(name) && left[name] !== right[name]);
+  const value = (effective: string | undefined): string => effective ?? 'unknown';
+  return apart.map((name) => {
+    const message = `${name} is ${value(left[name])} in ${base.arm} and ${value(right[name])} in ${head.arm}, unasked`;
+    return finding('switch-differs', message);
+  });
 }
 
 /** Why `arm` may not be compared with `against` over the first `rounds` rounds; empty when it may. */

@@ -86,6 +86,16 @@ function refuse(
   });
 }
 
+/** Plain data of the document. Aliases are counted, so that a few lines cannot grow to fill the memory. */
+function plainValue(document: Document, source: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 }) ?? {};
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return refuse(source, [{ line: 1, col: 1, message: error.message }], []);
+  }
+}
+
 /**
  * Parses YAML (or JSON, its subset). `source` stands in error positions as `source:line:column`.
  * @throws QualifyError `ERR_QUALIFY_MATRIX_INVALID` (exit 64) that lists every problem with its position.
@@ -100,7 +110,7 @@ export function parseMatrix(text: string, source: string): Matrix {
     });
     refuse(source, found, []);
   }
-  const result = matrixSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
+  const result = matrixSchema.safeParse(plainValue(document, source));
   const problems: Problem[] = result.success
     ? breachesOf(result.data)
     : result.error.issues.flatMap(problemsOf);

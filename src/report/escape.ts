@@ -13,8 +13,8 @@ export const markdownText = (text: string): string =>
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('@', '&#64;<!-- -->')
     .replaceAll(/#(?=\w)/g, '&#35;<!-- -->')
+    .replaceAll('@', '&#64;<!-- -->')
     .replaceAll(/[\\`*[\]|~]/g, (character) => `\\${character}`)
     .replaceAll(/(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\_')
     .replaceAll(/:\/\//g, ':<!-- -->//');

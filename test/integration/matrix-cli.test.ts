@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { planSchema } from '../../src/plan/schema.js';
+import { runCli } from '../fixtures/cli.js';
+import { writeRun } from '../fixtures/run-folder.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'qualify-matrix-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('qualify matrix', () => {
+  test('lists what is built in', async () => {
+    const { exitCode, stdout } = await runCli(['matrix', 'list']);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^prefill-short {5}Short prefill.*401\/512, 2048\/2048; base, head/m);
+    assert.match(stdout, /^smoke /m);
+  });
+
+  test('shows a matrix as it is written, and one that it showed is fine', async () => {
+    const { stdout } = await runCli(['matrix', 'show', 'smoke']);
+    assert.match(stdout, /^# Seconds, not minutes/);
+    const resolved = await runCli(['matrix', 'show', 'smoke', '--resolved']);
+    const path = join(folder, 'again.yaml');
+    writeFileSync(path, resolved.stdout);
+    const [first, second] = await Promise.all([
+      runCli(['matrix', 'lint', 'smoke']),
+      runCli(['matrix', 'lint', path]),
+    ]);
+    assert.equal(first.exitCode, 0);
+    assert.equal(second.exitCode, 0);
+    const digest = (text: string): string | undefined => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];
+    assert.ok(digest(first.stdout));
+    assert.equal(digest(first.stdout), digest(second.stdout));
+  });
+
+  test('refuses a wrong one with 64, its line and the remedy', async () => {
+    const path = join(folder, 'wrong.yaml');
+    writeFileSync(path, 'schemaVersion: 1\nname: wrong\ntitle: Wrong\nmodle: { preset: unit }\n');
+    const { exitCode, stdout, stderr } = await runCli(['matrix', 'lint', path]);
+    assert.equal(exitCode, 64);
+    assert.equal(stdout, '');
+    assert.match(stderr, /wrong\.yaml:4:1: unknown key "modle": did you mean "model"\?/);
+    assert.match(stderr, /ERR_QUALIFY_MATRIX_INVALID/);
+  });
+
+  test('knows no other matrix', async () => {
+    const { exitCode, stderr } = await runCli(['matrix', 'show', 'smoek']);
+    assert.equal(exitCode, 64);
+    assert.match(stderr, /did you mean "smoke"/);
+  });
+});
+
+describe('qualify plan', () => {
+  test('says what would run, in what order, how long and with how much disk', async () => {
+    const { exitCode, stdout } = await runCli(['plan', 'prefill-short', '--seed', 'a']);
+    assert.equal(exitCode, 0);
+    for (const label of ['digest', 'cell', 'arm base', 'order', 'launches', 'time', 'disk']) {
+      assert.match(stdout, new RegExp(`^${label} `, 'm'));
+    }
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+  });
+
+  test('gives the whole plan as JSON, the same for the same seed', async () => {
+    const [one, two] = await Promise.all([
+      runCli(['plan', 'smoke', '--seed', 'a', '--json']),
+      runCli(['plan', 'smoke', '--seed', 'a', '--json', '--rounds', '6']),
+    ]);
+    assert.equal(one.stdout, two.stdout);
+    assert.equal(planSchema.parse(JSON.parse(one.stdout).plan).rounds.length, 6);
+  });
+
+  test('refuses a number of rounds that is none', async () => {
+    assert.equal((await runCli(['plan', 'smoke', '--rounds', '0'])).exitCode, 64);
+  });
+});
+
+describe('qualify report', () => {
+  test('renders a run folder in each format', async () => {
+    const run = join(folder, 'run');
+    await writeRun(run, { rounds: 6 });
+    const render = (format: string) => runCli(['report', run, '--format', format]);
+    const [table, markdown, json, csv] = await Promise.all(['table', 'markdown', 'json', 'csv'].map(render));
+    assert.match(table?.stdout ?? '', /PASS \(exit 0\): 1 of 1 required cells pass/);
+    assert.ok(table?.stdout.includes(`verify: qualify verify ${run}\n`));
+    assert.match(markdown?.stdout ?? '', /^\| 32-token prefill, chunk=32 /m);
+    assert.equal(JSON.parse(json?.stdout ?? '').schemaVersion, 1);
+    assert.equal(csv?.stdout.trimEnd().split('\r\n').length, 1 + 2 * 6 * 2);
+    for (const result of [table, markdown, json, csv]) assert.equal(result?.exitCode, 0);
+  });
+
+  test('refuses what is no run folder, or no format', async () => {
+    const missing = await runCli(['report', folder]);
+    assert.equal(missing.exitCode, 64);
+    assert.match(missing.stderr, /ERR_QUALIFY_RUN_NOT_FOUND/);
+    assert.equal((await runCli(['report', folder, '--format', 'pdf'])).exitCode, 64);
+  });
+
+  test('says which file is not what it should be, with 16', async () => {
+    const run = join(folder, 'broken');
+    await writeRun(run);
+    writeFileSync(join(run, 'verdict.json'), '{}');
+    const { exitCode, stderr } = await runCli(['report', run]);
+    assert.equal(exitCode, 16);
+    assert.match(stderr, /verdict\.json/);
+  });
+});

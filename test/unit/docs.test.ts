@@ -1,0 +1,67 @@
+/** The documentation of formats is held against the schemas it describes. */
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { EXIT } from '../../src/exit-codes.js';
+import { harnessFolder } from '../../src/harness.js';
+import { PAYLOAD_TYPE } from '../../src/manifest/envelope.js';
+import { PREDICATE_TYPE, statementSchema } from '../../src/manifest/statement.js';
+import { parseMatrix } from '../../src/matrix/parse.js';
+import {
+  armSchema,
+  budgetsSchema,
+  cellSchema,
+  engineSchema,
+  matrixSchema,
+  protocolSchema,
+} from '../../src/matrix/schema.js';
+
+const read = (path: string): Promise<string> => readFile(join(harnessFolder, path), 'utf8');
+
+test('docs/exit-codes.md has every exit code', async () => {
+  const text = await read('docs/exit-codes.md');
+  const rows = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  assert.deepEqual(rows, Object.values(EXIT));
+});
+
+test('docs/matrix.md shows a matrix that parses, and names every key', async () => {
+  const text = await read('docs/matrix.md');
+  const yaml = /```yaml\n(.*?)```/s.exec(text)?.[1] ?? '';
+  assert.equal(parseMatrix(yaml, 'docs/matrix.md').name, 'my-switch');
+  const shapes = [matrixSchema, cellSchema, armSchema, engineSchema, protocolSchema, budgetsSchema];
+  for (const key of shapes.flatMap(({ shape }) => Object.keys(shape))) {
+    assert.ok(text.includes(`\`${key}\``), `docs/matrix.md does not mention \`${key}\``);
+  }
+});
+
+test('docs/manifest.md has the types and every field of the predicate', async () => {
+  const text = await read('docs/manifest.md');
+  assert.ok(text.includes(`    ${PREDICATE_TYPE}\n`));
+  assert.ok(text.includes(`\`DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} LENGTH PAYLOAD\``));
+  for (const key of Object.keys(statementSchema.shape.predicate.shape)) {
+    assert.ok(text.includes(`\`${key}\``), `docs/manifest.md does not mention \`${key}\``);
+  }
+});
+
+test('links between the documents lead somewhere', async () => {
+  const docs = (await readdir(join(harnessFolder, 'docs'))).filter((name) => name.endsWith('.md'));
+  for (const path of ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => join('docs', name))]) {
+    for (const [, target = '', anchor] of (await read(path)).matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)) {
+      const file = target === '' ? path : join(dirname(path), target);
+      const linked = await read(file);
+      if (anchor !== undefined)
+        assert.ok(anchors(linked).includes(anchor), `${path}: no heading #${anchor} in ${file}`);
+    }
+  }
+});
+
+/** Anchors of headings as GitHub makes them. */
+function anchors(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { QualifyError } from '../../../src/errors.js';
+import { matrixDigest } from '../../../src/matrix/digest.js';
+import { parseMatrix } from '../../../src/matrix/parse.js';
+
+const good = `schemaVersion: 1
+name: mine
+title: Mine
+model: { preset: unit }
+cells:
+  - { promptTokens: 64, chunk: 32 }
+arms:
+  base: {}
+  head: {}
+`;
+
+/** The lines that a refusal says, one a problem. */
+function problems(text: string): string[] {
+  try {
+    parseMatrix(text, 'm.yaml');
+  } catch (error) {
+    assert.ok(error instanceof QualifyError);
+    assert.equal(error.code, 'ERR_QUALIFY_MATRIX_INVALID');
+    assert.equal(error.exitCode, 64);
+    assert.ok(error.where?.startsWith('m.yaml:'));
+    return error.message.split('\n');
+  }
+  throw new Error('the matrix was accepted');
+}
+
+describe('a matrix', () => {
+  test('needs little; the protocol of the field is the default', () => {
+    const matrix = parseMatrix(good, 'm.yaml');
+    assert.equal(matrix.protocol.warmups, 2);
+    assert.equal(matrix.protocol.samples, 5);
+    assert.deepEqual(matrix.protocol.looks, [6, 12, 18, 24]);
+    assert.equal(matrix.budgets.prefill, 2);
+    assert.equal(matrix.cells[0]?.generatedTokens, 1);
+  });
+
+  test('may be JSON', () => {
+    const json = JSON.stringify(parseMatrix(good, 'm.yaml'));
+    assert.equal(matrixDigest(parseMatrix(json, 'm.json')), matrixDigest(parseMatrix(good, 'm.yaml')));
+  });
+
+  test('keeps its digest when layout and comments change, not when the reference does', () => {
+    const digest = matrixDigest(parseMatrix(good, 'm.yaml'));
+    const laidOut = good.replace('title: Mine', '# a comment\n\ntitle:   "Mine"');
+    assert.equal(matrixDigest(parseMatrix(laidOut, 'm.yaml')), digest);
+    const turned = good.replace('  base: {}\n  head: {}\n', '  head: {}\n  base: {}\n');
+    assert.notEqual(matrixDigest(parseMatrix(turned, 'm.yaml')), digest);
+  });
+});
+
+describe('a matrix that is wrong is refused with the place and the remedy', () => {
+  const cases: [string, string, RegExp][] = [
+    [
+      'an unknown key',
+      good.replace('chunk: 32', 'chunk: 32, fase: decode'),
+      /^m\.yaml:6:36: cells\.0: unknown key "fase": did you mean "phase"\?$/,
+    ],
+    [
+      'an unknown key at the top',
+      `${good}budget: {}\n`,
+      /^m\.yaml:10:1: unknown key "budget": did you mean "budgets"\?$/,
+    ],
+    [
+      'an unknown key of a union',
+      good.replace('preset: unit', 'preset: unit, expert: q4_0'),
+      /^m\.yaml:4:24: model: unknown key "expert": did you mean "experts"\?$/,
+    ],
+    [
+      'an unknown key of an arm',
+      good.replace('base: {}', 'base: { swiches: {} }'),
+      /^m\.yaml:8:11: arms\.base: .*did you mean "switches"\?$/,
+    ],
+    ['an unknown key like no other', `${good}zzzzzzzz: 1\n`, /known here: schemaVersion, name/],
+    [
+      'a value out of range',
+      good.replace('promptTokens: 64', 'promptTokens: 4'),
+      /^m\.yaml:6:21: cells\.0\.promptTokens: Too small/,
+    ],
+    ['a value of another type', good.replace('chunk: 32', 'chunk: many'), /^m\.yaml:6:32: cells\.0\.chunk: /],
+    ['a preset that does not exist', good.replace('unit', 'huge'), /^m\.yaml:4:18: model\.preset: .*"unit"/],
+    ['a key that is missing', good.replace('title: Mine\n', ''), /^m\.yaml:1:1: title: /],
+    ['one arm', good.replace('  head: {}\n', ''), /^m\.yaml:8:3: arms: a comparison needs two arms or more$/],
+    ['an arm named by a number', good.replace('head:', '"640":'), /^m\.yaml:9:10: arms\.640: .*"pr-640"$/],
+    [
+      'two cells of one name',
+      good.replace('arms:', '  - { promptTokens: 64, chunk: 32 }\narms:'),
+      /^m\.yaml:7:5: cells\.1: cell 2 has the id "64\/32" of cell 1/,
+    ],
+    [
+      'a decode cell of one token',
+      good.replace('chunk: 32', 'chunk: 32, phase: decode'),
+      /generate at least 2$/,
+    ],
+    ['no required cell', good.replace('chunk: 32', 'chunk: 32, required: false'), /nothing could ever fail$/],
+    [
+      'looks that fall',
+      `${good}protocol: { looks: [12, 6] }\n`,
+      /^m\.yaml:10:25: protocol\.looks\.1: looks must rise: 6 follows 12$/,
+    ],
+    [
+      'an odd look',
+      `${good}protocol: { looks: [7] }\n`,
+      /^m\.yaml:10:21: protocol\.looks\.0: .*use 8 instead of 7$/,
+    ],
+    ['a switch in lower case', good.replace('base: {}', 'base: { switches: { path: x } }'), /^m\.yaml:8:/],
+    ['YAML that does not parse', `${good}a: [1\nb: 2\n`, /^m\.yaml:11:1: /],
+    ['a key twice', `${good}name: twice\n`, /^m\.yaml:10:1: Map keys must be unique/],
+    ['an empty file', '', /^m\.yaml:1:1: /],
+    ['a list', '- 1\n', /^m\.yaml:1:1: /],
+  ];
+  for (const [what, text, expected] of cases) {
+    test(what, () => assert.match(problems(text)[0] ?? '', expected));
+  }
+
+  test('every problem is told at once', () => {
+    const text = good.replace('chunk: 32', 'chunk: 0').replace('title: Mine', 'titel: Mine');
+    assert.equal(problems(text).length, 3);
+  });
+
+  test('a chain of aliases that would fill memory is refused', () => {
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefgh'
+      .split('')
+      .map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(',')}]`)
+      .join('\n')}\n`;
+    assert.ok(problems(bomb).length >= 1);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { matrixSchema } from '../../../src/matrix/schema.js';
+import { buildPlan, levelPerLook, planDigest } from '../../../src/plan/build.js';
+import { estimate } from '../../../src/plan/estimate.js';
+import { planSchema } from '../../../src/plan/schema.js';
+import { makePlan } from '../../fixtures/journal.js';
+
+const matrix = matrixSchema.parse({
+  schemaVersion: 1,
+  name: 'test',
+  title: 'Test',
+  model: { preset: 'unit' },
+  cells: [
+    { promptTokens: 64, chunk: 32 },
+    { promptTokens: 64, chunk: 32, phase: 'decode', generatedTokens: 8 },
+  ],
+  arms: { base: {}, head: {} },
+  budgets: { prefill: 2, decode: 5 },
+});
+const options = { session: 'test-session', seed: 'a'.repeat(64) };
+
+test('the same arguments make the same plan, to the digest; another seed another', () => {
+  const digest = planDigest(buildPlan(matrix, options));
+  assert.equal(planDigest(buildPlan(matrix, options)), digest);
+  assert.equal(planDigest(planSchema.parse(JSON.parse(JSON.stringify(buildPlan(matrix, options))))), digest);
+  assert.notEqual(planDigest(buildPlan(matrix, { ...options, seed: 'b'.repeat(64) })), digest);
+});
+
+test('cells get their names and the margin of their phase', () => {
+  const cells = buildPlan(matrix, options).cells.map(({ id, marginPercent }) => ({ id, marginPercent }));
+  assert.deepEqual(cells, [
+    { id: '64/32', marginPercent: 2 },
+    { id: '64+8', marginPercent: 5 },
+  ]);
+});
+
+test('rounds last to the last look; a number of rounds replaces the looks', () => {
+  assert.equal(buildPlan(matrix, options).rounds.length, 24);
+  const one = buildPlan(matrix, { ...options, rounds: 1 });
+  assert.equal(one.rounds.length, 1);
+  assert.deepEqual(one.decision.looks, [1]);
+  assert.deepEqual(one.protocol.looks, [1]);
+});
+
+test('up to four looks have .0194 each, more share .05', () => {
+  assert.deepEqual([1, 4, 5, 10].map(levelPerLook), [0.0194, 0.0194, 0.01, 0.005]);
+});
+
+test('the estimate counts launches and requests', () => {
+  // 6 rounds of 2 arms; a launch has the control twice, 1 warm-up, 3 samples, 1 parity request.
+  const cost = estimate(makePlan());
+  assert.equal(cost.launches, 12);
+  assert.equal(cost.requests, 12 * 7);
+  assert.equal(cost.promptTokens, 12 * 6 * 64);
+  assert.equal(cost.seconds.firstLook, cost.seconds.cap);
+  assert.ok(cost.diskBytes.model > 0 && cost.diskBytes.runFolder > 0);
+});

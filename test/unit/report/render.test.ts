@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { renderCsv } from '../../../src/report/csv.js';
+import { renderMarkdown } from '../../../src/report/markdown.js';
+import { renderTable } from '../../../src/report/table.js';
+import {
+  alterAnswers,
+  type JournalOptions,
+  makeJournal,
+  makePlan,
+  verdictOf,
+} from '../../fixtures/journal.js';
+
+/** The figures of the source pull request: 94.59 → 178.98 and 329.16 → 298.97 tok/s. */
+const seed = {
+  '401/512': { base: 94.59, head: 178.98 },
+  '2048/2048': { base: 329.16, head: 298.97 },
+} as const;
+const plan = makePlan({
+  cells: [
+    { promptTokens: 401, chunk: 512 },
+    { promptTokens: 2048, chunk: 2048 },
+  ],
+});
+const options: JournalOptions = {
+  ms: ({ arm, cell, round, index }) => {
+    const rates = seed[cell.id as keyof typeof seed];
+    const noise = 1 + 0.001 * (index - 1) + (arm === 'head' ? 1e-5 * (round - 2.5) : 0);
+    return (1000 * cell.promptTokens) / rates[arm as 'base' | 'head'] / noise;
+  },
+  stages: (arm) => ({ attention: 400, moe_gate_up: arm === 'base' ? 6791.6 : 1661.2, router: 0.5 }),
+};
+const context = { plan, entries: makeJournal(plan, options) };
+const verdict = verdictOf(plan, options);
+const lines = (text: string): string[] => text.split('\n');
+
+describe('the table', () => {
+  const text = renderTable(verdict, context);
+
+  test('has the figures of the source pull request', () => {
+    for (const figure of [
+      '94.59 tok/s',
+      '178.98 tok/s',
+      '+89.2 %',
+      '(1.89x)',
+      '329.16 tok/s',
+      '298.97 tok/s',
+      '-9.17 %',
+    ]) {
+      assert.ok(text.includes(figure), `${figure} is not in\n${text}`);
+    }
+  });
+
+  test('shows the losing cell first, here and in Markdown', () => {
+    for (const rendered of [text, renderMarkdown(verdict, context)]) {
+      assert.ok(rendered.indexOf('2048-token') < rendered.indexOf('401-token'));
+    }
+  });
+
+  test('is at most 80 columns wide', () => {
+    for (const line of lines(text)) assert.ok(line.length <= 80, line);
+  });
+
+  test('says where the time went', () => {
+    assert.match(text, /time +moe_gate_up +6791\.6 -> 1661\.2 ms +4\.09x less/);
+  });
+
+  test('names machine, model, builds, protocol and the command that checks it', () => {
+    for (const label of [
+      'session ',
+      'machine ',
+      'model ',
+      'arm base ',
+      'arm head ',
+      'protocol ',
+      'manifest ',
+    ]) {
+      assert.ok(
+        lines(text).some((line) => line.startsWith(label)),
+        label,
+      );
+    }
+    assert.ok(text.endsWith('verify: qualify verify .qualify/runs/test-session'));
+    assert.ok(renderTable(verdict, { ...context, runFolder: 'x/y' }).endsWith('verify: qualify verify x/y'));
+  });
+
+  test('describes the machine as far as it is known', () => {
+    const machine = {
+      cpu: { model: 'A CPU', logical: 2 },
+      memory: { totalBytes: String(8 * 2 ** 30) },
+      system: { kernel: '6.1' },
+    };
+    assert.ok(
+      renderTable(verdict, { ...context, machine }).includes('2 x A CPU, 8 GiB, Linux, 6.1 (machine '),
+    );
+    assert.ok(renderTable(verdict, { ...context, machine: 'nonsense' }).includes('machine   machine '));
+  });
+});
+
+describe('Markdown', () => {
+  const text = renderMarkdown(verdict, context);
+
+  test('has one row a cell, as in the source pull request', () => {
+    const row = lines(text).find((line) => line.startsWith('| 401-token prefill, chunk=512'));
+    assert.match(
+      row ?? '',
+      /94\.59 tok\/s \(MAD 0\.\d\d\) .* 178\.98 tok\/s \(MAD 0\.\d\d\) .* \+89\.2 % \(1\.89x\) .* pass, improved .* exact, identical .* proved/,
+    );
+  });
+
+  test('keeps every table whole when an engine names its stages to break it', () => {
+    const hostile = {
+      ...options,
+      stages: () => ({ 'a|b`c\n| x |': 50, '\u001b[31m<script>': 40, '@all': 10 }),
+    };
+    const rendered = renderMarkdown(verdictOf(plan, hostile), { plan, entries: makeJournal(plan, hostile) });
+    const tables = lines(rendered).filter((line) => line.startsWith('|'));
+    const columns = new Set(tables.map((line) => line.replaceAll('\\|', '').split('|').length - 2));
+    assert.deepEqual(columns, new Set([8, 4]));
+    assert.ok(!rendered.includes('\u001b'));
+    const table = renderTable(verdictOf(plan, hostile), { plan, entries: makeJournal(plan, hostile) });
+    assert.ok(!table.includes('\u001b'));
+  });
+
+  test('is the same to the byte for the same run folder', () => {
+    const again = {
+      plan: JSON.parse(JSON.stringify(plan)),
+      entries: JSON.parse(JSON.stringify(context.entries)),
+    };
+    assert.equal(renderMarkdown(verdict, again), text);
+  });
+});
+
+describe('a refused cell', () => {
+  const alter = alterAnswers(
+    ({ cell }) => cell === '2048/2048',
+    () => ({ cacheN: 9 }),
+  );
+  const refused = verdictOf(plan, { ...options, alter });
+  const rendered = [
+    renderTable(refused, context),
+    renderMarkdown(refused, context),
+    renderCsv(refused, context),
+    JSON.stringify(refused),
+  ];
+
+  test('shows no rate in any rendering, and says why', () => {
+    for (const text of rendered) {
+      assert.ok(!text.includes('329.1') && !text.includes('298.9'), text);
+      assert.ok(text.includes('94.59') || text.includes('94.5'));
+    }
+    assert.ok(rendered[0]?.includes('[cache-hit]'));
+    assert.ok(rendered[1]?.includes('(cache-hit)'));
+  });
+});
+
+test('CSV has a line for each retained sample, with its round', () => {
+  const rows = renderCsv(verdict, context).trimEnd().split('\r\n');
+  assert.equal(rows.length, 1 + 2 * 2 * 18);
+  assert.equal(rows[0], 'session,cell,phase,prompt_tokens,chunk,arm,round,sample,tok_per_s,clock,verdict');
+  assert.match(rows[18] ?? '', /^test-session,401\/512,prefill,401,512,base,6,3,94\.68\d+,cpu,pass$/);
+});
+
+test('three arms are told apart by name', () => {
+  const stacked = makePlan({
+    arms: { main: { revision: 'a' }, one: { revision: 'b' }, both: { revision: 'c' } },
+  });
+  const text = renderTable(verdictOf(stacked), { plan: stacked, entries: makeJournal(stacked) });
+  assert.match(text, /│ reference +│ arm +│/);
+  assert.match(text, /│ main +│ one +│/);
+  assert.match(text, /│ main +│ both +│/);
+});
+
+test('a session in which nothing was measured has a report', () => {
+  const alter: JournalOptions['alter'] = (draft) => (draft.kind === 'session' ? draft : null);
+  const nothing = verdictOf(plan, { alter });
+  const text = renderTable(nothing, { plan, entries: makeJournal(plan, { alter }) });
+  assert.match(text, /NOT-MEASURED \(exit 12\): 0 of 2 required cells pass/);
+  assert.match(text, /rounds-missing/);
+});
