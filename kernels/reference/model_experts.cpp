@@ -1,4 +1,6 @@
 // Owns the oracle's mixture of experts.
+#include <limits>
+
 #include "model_layer.h"
 #include "qk/router.h"
 #include "qk/swiglu.h"
@@ -22,7 +24,8 @@ void addExpert(const Dimensions& d, const Values& gate, const Values& up, const 
 
 std::vector<Values> expertLayer(const Dimensions& d, std::int64_t layer, const LayerWeights& w,
                                 const std::vector<std::int32_t>& tokens, const std::vector<Values>& inputs) {
-  const double limit = static_cast<double>(d.swigluClamp.at(static_cast<std::size_t>(layer)));
+  const float clamp = d.swigluClamp.at(static_cast<std::size_t>(layer));
+  const double limit = clamp > 0 ? static_cast<double>(clamp) : std::numeric_limits<double>::infinity();
   const RouterShape shape{d.experts, d.expertsUsed, d.expertNormalise, 0};
   std::vector<Values> outputs;
   for (std::size_t t = 0; t < inputs.size(); ++t) {

@@ -25,13 +25,13 @@ std::int64_t AttentionBlock::bytes() const {
   std::int64_t total = 0;
   for (const Scratch<float>* scratch :
        {&queryRows_, &heads_, &compressorValues_, &compressorScores_, &newEntries_, &indexerQueries_, &indexerHeads_,
-        &groupOutput_, &result_}) {
+        &groupOutput_}) {
     total += scratch->bytes();
   }
   return total + selected_.bytes();
 }
 
-const float* AttentionBlock::run(const Run& run, const Layer& layer, LayerState& state, const float* input) {
+void AttentionBlock::run(const Run& run, const Layer& layer, LayerState& state, float* inOut) {
   const Stage outer = run.clock.enter(Stage::AttentionProj);
   const qk::Dimensions& dimensions = run.dimensions;
   const AttentionWeights& weights = layer.attention;
@@ -39,7 +39,7 @@ const float* AttentionBlock::run(const Run& run, const Layer& layer, LayerState&
   rope.extend(run.start + run.tokens);
   threads_.resize(static_cast<std::size_t>(run.execution.pool.threads()));
 
-  input_.prepare(run.execution, input, run.tokens, dimensions.hidden, dimensions.hidden,
+  input_.prepare(run.execution, inOut, run.tokens, dimensions.hidden, dimensions.hidden,
                  {&weights.queryA, &weights.kv, weights.compressor ? &weights.compressor->kv : &weights.kv,
                   weights.compressor ? &weights.compressor->gate : &weights.kv,
                   weights.indexer ? &weights.indexer->weights : &weights.kv,
@@ -61,7 +61,6 @@ const float* AttentionBlock::run(const Run& run, const Layer& layer, LayerState&
   lowRank_.prepare(run.execution, lowRank, run.tokens, rank, rank,
                    {&weights.queryB, weights.indexer ? &weights.indexer->queryB : &weights.queryB});
 
-  float* result = result_.take(run.tokens * dimensions.hidden);
   const std::int64_t width = dimensions.heads * dimensions.headDim;
   float* heads = heads_.take(std::min(run.tokens, kSliceTokens) * width);
   for (std::int64_t first = 0; first < run.tokens; first += kSliceTokens) {
@@ -69,10 +68,10 @@ const float* AttentionBlock::run(const Run& run, const Layer& layer, LayerState&
     if (weights.indexer) select(run, *weights.indexer, rope, *state.indexed, first, count);
     qk::matmul(run.execution, weights.queryB.matrix(), lowRank_.from(first), count, heads, width);
     attend(run, layer, rope, state, first, count, heads);
-    project(run, weights, heads, count, result + first * dimensions.hidden);
+    // nothing reads the slice's input any more
+    project(run, weights, heads, count, inOut + first * dimensions.hidden);
   }
   run.clock.enter(outer);
-  return result;
 }
 
 void AttentionBlock::writeKeys(const Run& run, const AttentionWeights& weights, const qk::RopeTable& rope, Rows& keys) {

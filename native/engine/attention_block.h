@@ -11,8 +11,8 @@ class AttentionBlock {
   // One rope table a kind of layer.
   explicit AttentionBlock(const qk::Dimensions& dimensions);
 
-  // input [tokens][D], normed -> [tokens][D]; writes the chunk's rows into `state`. Valid until the next call.
-  const float* run(const Run& run, const Layer& layer, LayerState& state, const float* input);
+  // inOut [tokens][D]: the normed input, overwritten by the output. Writes the chunk's rows into `state`.
+  void run(const Run& run, const Layer& layer, LayerState& state, float* inOut);
   std::int64_t bytes() const;
 
  private:
@@ -46,7 +46,7 @@ class AttentionBlock {
   qk::RopeTable compressRope_;
   Operand input_, lowRank_, grouped_, output_;
   Scratch<float> queryRows_, heads_, compressorValues_, compressorScores_, newEntries_, indexerQueries_, indexerHeads_;
-  Scratch<float> groupOutput_, result_;
+  Scratch<float> groupOutput_;
   Scratch<std::int32_t> selected_;
   Selection selection_;
   std::vector<ThreadScratch> threads_;

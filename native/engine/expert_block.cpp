@@ -7,7 +7,7 @@
 namespace qe {
 namespace {
 
-constexpr std::int64_t kSliceTokens = 1024;
+constexpr std::int64_t kSliceTokens = 512;
 constexpr std::int64_t kTokensPerItem = 16;
 
 std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) { return static_cast<std::int64_t>(buffer.bytes()); }
@@ -16,7 +16,7 @@ std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) { return static_cast<s
 
 std::int64_t ExpertBlock::bytes() const {
   std::int64_t total = routeExperts_.bytes();
-  for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_, &result_}) {
+  for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_}) {
     total += scratch->bytes();
   }
   for (const qk::AlignedBuffer* buffer : {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
@@ -25,16 +25,15 @@ std::int64_t ExpertBlock::bytes() const {
   return total;
 }
 
-const float* ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
-                              const float* input) {
+void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
+                      float* inOut) {
   const Stage outer = run.clock.enter(Stage::Router);
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t hidden = dimensions.hidden;
   const qk::MoeWeights routedWeights{&weights.gate, &weights.up, &weights.down, weights.clamp};
   const qk::MoeWeights sharedWeights{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown, weights.clamp};
-  input_.prepare(run.execution, input, run.tokens, hidden, hidden,
+  input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
                  {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
-  float* result = result_.take(run.tokens * hidden);
   const std::int64_t slice = std::min(run.tokens, kSliceTokens);
   float* routed = routed_.take(slice * dimensions.expertsUsed * hidden);
   float* shared = shared_.take(slice * hidden);
@@ -50,10 +49,9 @@ const float* ExpertBlock::run(const Run& run, const ExpertWeights& weights, cons
     run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
     qk::sharedExpert(run.execution, sharedWeights, input_.from(first), count, scratch_, shared);
     run.clock.enter(Stage::MoeCombine);
-    qk::combine(run.execution, routes_, routed, shared, hidden, result + first * hidden);
+    qk::combine(run.execution, routes_, routed, shared, hidden, inOut + first * hidden);
   }
   run.clock.enter(outer);
-  return result;
 }
 
 void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first,

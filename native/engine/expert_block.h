@@ -8,15 +8,15 @@ namespace qe {
 
 class ExpertBlock {
  public:
-  // input [tokens][D], normed; ids [tokens] for layers that route by token id -> [tokens][D]. Valid until the next call.
-  const float* run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan, const float* input);
+  // inOut [tokens][D]: the normed input, overwritten by the output; ids [tokens] for layers that route by token id.
+  void run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan, float* inOut);
   std::int64_t bytes() const;
 
  private:
   void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first, std::int64_t count);
 
   Operand input_;
-  Scratch<float> logits_, routeScratch_, routeWeights_, routed_, shared_, result_;
+  Scratch<float> logits_, routeScratch_, routeWeights_, routed_, shared_;
   Scratch<std::int32_t> routeExperts_;
   qk::Routes routes_;
   qk::MoeScratch scratch_;

@@ -43,10 +43,12 @@ void Forward::evaluate(State& state, const Run& run, const std::int32_t* tokens,
   for (std::size_t i = 0; i < model_.layers().size(); ++i) {
     if (cancelled) throw Cancelled();
     const Layer& layer = model_.layers()[i];
-    const float* input = hyper_.enter(run, layer.attention.hyper, layer.attention.norm, streams);
-    hyper_.leave(run, attention_.run(run, layer, state.layer(static_cast<std::int64_t>(i)), input), streams);
-    input = hyper_.enter(run, layer.experts.hyper, layer.experts.norm, streams);
-    hyper_.leave(run, experts_.run(run, layer.experts, tokens, plan, input), streams);
+    float* rows = hyper_.enter(run, layer.attention.hyper, layer.attention.norm, streams);
+    attention_.run(run, layer, state.layer(static_cast<std::int64_t>(i)), rows);
+    hyper_.leave(run, rows, streams);
+    rows = hyper_.enter(run, layer.experts.hyper, layer.experts.norm, streams);
+    experts_.run(run, layer.experts, tokens, plan, rows);
+    hyper_.leave(run, rows, streams);
   }
   run.clock.enter(Stage::Head);
   if (wanted == LogitRows::All) writeLogits(run, streams, run.tokens, logits);

@@ -10,8 +10,8 @@ constexpr std::int64_t kTokensPerItem = 16;
 
 }  // namespace
 
-const float* HyperBlock::enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
-                               const float* streams) {
+float* HyperBlock::enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
+                         const float* streams) {
   const Stage outer = run.clock.enter(Stage::Hyper);
   const std::int64_t n = run.dimensions.streams;
   const std::int64_t hidden = run.dimensions.hidden;

@@ -7,8 +7,9 @@ namespace qe {
 
 class HyperBlock {
  public:
-  // streams [tokens][n][D] -> the sub-layer's input [tokens][D], RMS-normed by `norm`. Valid until the next call.
-  const float* enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm, const float* streams);
+  // streams [tokens][n][D] -> the sub-layer's input [tokens][D], RMS-normed by `norm`; the caller may write the
+  // sub-layer's output over it. Valid until the next call.
+  float* enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm, const float* streams);
   // Takes the sub-layer's output [tokens][D] back into the streams, with what enter() found.
   void leave(const Run& run, const float* output, float* streams);
   // The last merge of the streams of `tokens` tokens, RMS-normed: [tokens][D].

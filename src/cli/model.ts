@@ -6,12 +6,14 @@ import { type Command, Option } from 'commander';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
 import { QualifyError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
 import { expertsSchema, presetSchema } from '../matrix/schema.js';
 import { describeAudit, describeModel } from '../report/model.js';
+import { describeError } from './describe-error.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { interruptSignal } from './interrupt.js';
 import { wholeNumber } from './options.js';
-import { answer, answerJson, formatBytes, startProgress } from './output.js';
+import { answer, answerJson, formatBytes, note, startProgress } from './output.js';
 
 interface CreateFlags {
   preset: string;
@@ -61,9 +63,16 @@ async function create(flags: CreateFlags): Promise<void> {
   } catch (error) {
     progress.end();
     await rm(partial, { force: true });
+    // The generator cannot be cancelled and would hold the process until it is done.
+    if (signal.aborted) leaveNow(error);
     if (error instanceof QualifyError) throw error;
     throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
   }
+}
+
+function leaveNow(error: unknown): never {
+  if (error instanceof QualifyError) note(describeError(error));
+  process.exit(error instanceof QualifyError ? error.exitCode : EXIT.infrastructure);
 }
 
 /** The engine's own message names offset and tensor where there is one. */

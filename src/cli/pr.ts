@@ -15,7 +15,8 @@ export function register(program: Command): void {
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX),
   ).action(async (flags: SessionFlags & { base?: string; head: string; matrix: string }) => {
     const repository = await engineRepository(process.cwd());
-    const base = flags.base ?? (await mergeBaseWithMain(repository, flags.head === 'worktree' ? 'HEAD' : flags.head));
+    const base =
+      flags.base ?? (await mergeBaseWithMain(repository, flags.head === 'worktree' ? 'HEAD' : flags.head));
     if (flags.base === undefined) note(`base is ${base}, where ${flags.head} left main`);
     const arms = [
       { name: 'base', revision: base },

@@ -6,10 +6,15 @@ import { note } from './output.js';
 
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
-export function revisionMatrix(name: string, revisions: readonly { name: string; revision: string }[]): Matrix {
+export function revisionMatrix(
+  name: string,
+  revisions: readonly { name: string; revision: string }[],
+): Matrix {
   const { matrix, dropped } = withRevisions(loadMatrix(name).matrix, revisions);
   if (dropped.length > 0) {
-    note(`The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`);
+    note(
+      `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`,
+    );
   }
   return matrix;
 }

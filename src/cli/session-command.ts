@@ -23,7 +23,11 @@ const MOST_ROUNDS = 96;
 /** Adds the options that every session takes. */
 export const sessionOptions = (command: Command): Command =>
   command
-    .option('--rounds <n>', 'run exactly so many rounds and look once, at the end', wholeNumber(1, MOST_ROUNDS))
+    .option(
+      '--rounds <n>',
+      'run exactly so many rounds and look once, at the end',
+      wholeNumber(1, MOST_ROUNDS),
+    )
     .option('--out <folder>', 'the run folder (default: .qualify/runs/<session>)')
     .option('--seed <text>', 'seed of prompts and order (default: drawn at random)')
     .option('--wait', 'wait for the machine when another session measures on it')
@@ -55,7 +59,10 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
   }
 }
 
-function print({ runFolder, verdict, report, failure, keyId, keyCreated }: SessionResult, json: boolean): void {
+function print(
+  { runFolder, verdict, report, failure, keyId, keyCreated }: SessionResult,
+  json: boolean,
+): void {
   const shown = relative(process.cwd(), runFolder);
   const folder = shown.startsWith('..') ? runFolder : shown;
   if (json) answer(serializeVerdict(verdict));

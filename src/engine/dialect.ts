@@ -56,10 +56,14 @@ export const completionBody = (request: Omit<CompletionRequest, 'timeoutMs' | 'e
 const malformed = (what: string, error: unknown): QualifyError => {
   const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
   const field = issue === undefined ? 'the body is not JSON' : `${issue.path.join('.')}: ${issue.message}`;
-  return new QualifyError('ERR_QUALIFY_ANSWER_MALFORMED', `The engine's ${what} is not in its dialect: ${field}.`, {
-    exit: 'infrastructure',
-    cause: error,
-  });
+  return new QualifyError(
+    'ERR_QUALIFY_ANSWER_MALFORMED',
+    `The engine's ${what} is not in its dialect: ${field}.`,
+    {
+      exit: 'infrastructure',
+      cause: error,
+    },
+  );
 };
 
 const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {

@@ -51,7 +51,8 @@ export class HttpClient {
     const timeout = AbortSignal.timeout(Math.ceil(options.timeoutMs));
     const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
     const body = options.body === undefined ? null : Buffer.from(options.body, 'utf8');
-    const headers = body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length };
+    const headers =
+      body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length };
     try {
       const began = process.hrtime.bigint();
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -67,15 +68,22 @@ export class HttpClient {
       return { status: response.statusCode ?? 0, body: text, clientMs };
     } catch (cause) {
       if (timeout.aborted) {
-        throw new QualifyError('ERR_QUALIFY_TIMEOUT', `${method} ${path} took longer than ${options.timeoutMs / 1000} s.`, {
-          exit: 'infrastructure',
-          hint: "The engine hangs, or the matrix's protocol allows too little time.",
-          cause,
-        });
+        throw new QualifyError(
+          'ERR_QUALIFY_TIMEOUT',
+          `${method} ${path} took longer than ${options.timeoutMs / 1000} s.`,
+          {
+            exit: 'infrastructure',
+            hint: "The engine hangs, or the matrix's protocol allows too little time.",
+            cause,
+          },
+        );
       }
       if (options.signal?.aborted) throw options.signal.reason;
       if (cause instanceof QualifyError) throw cause;
-      throw failed(`${method} ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}.`, cause);
+      throw failed(
+        `${method} ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
+        cause,
+      );
     }
   }
 

@@ -23,7 +23,9 @@ export function engineEnvironment(
   switches: Readonly<Record<string, string>>,
   own: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> {
-  const allowed = ENVIRONMENT_ALLOWED.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
+  const allowed = ENVIRONMENT_ALLOWED.flatMap((name) =>
+    own[name] === undefined ? [] : [[name, own[name]] as const],
+  );
   return { ...Object.fromEntries(allowed), ...switches };
 }
 
@@ -32,7 +34,8 @@ function listeningPort(line: string): number | null {
   if (!line.startsWith('{')) return null;
   try {
     const event: unknown = JSON.parse(line);
-    if (typeof event !== 'object' || event === null || !('event' in event) || event.event !== 'listening') return null;
+    if (typeof event !== 'object' || event === null || !('event' in event) || event.event !== 'listening')
+      return null;
     return 'port' in event && Number.isInteger(event.port) ? Number(event.port) : null;
   } catch {
     return null;
@@ -52,7 +55,11 @@ const notReady = (spec: GroupSpec, limitMs: number, tail: string): QualifyError 
  * @throws QualifyError `ERR_QUALIFY_TIMEOUT`, `ERR_QUALIFY_ENGINE_DIED`, `ERR_QUALIFY_WRONG_ENGINE`,
  *   `ERR_QUALIFY_ANSWER_MALFORMED` (all exit 15)
  */
-export async function launchServer(spec: GroupSpec, readyTimeoutMs: number, signal?: AbortSignal): Promise<Launched> {
+export async function launchServer(
+  spec: GroupSpec,
+  readyTimeoutMs: number,
+  signal?: AbortSignal,
+): Promise<Launched> {
   const began = performance.now();
   const group = await ProcessGroup.start(spec);
   let client: HttpClient | undefined;
@@ -60,10 +67,13 @@ export async function launchServer(spec: GroupSpec, readyTimeoutMs: number, sign
     const port = await portWithin(group, readyTimeoutMs, signal);
     client = new HttpClient(port);
     const timeoutMs = Math.min(PROPS_TIMEOUT_MS, readyTimeoutMs);
-    const { status, body } = await group.alive(client.exchange('GET', '/props', { timeoutMs, ...(signal && { signal }) }));
+    const { status, body } = await group.alive(
+      client.exchange('GET', '/props', { timeoutMs, ...(signal && { signal }) }),
+    );
     if (status !== 200) throw wrongEngine(spec, `/props answers ${status}`);
     const { witness } = readProps(body);
-    if (witness.nonce !== spec.mark) throw wrongEngine(spec, `it echoes nonce "${witness.nonce.slice(0, 80)}"`);
+    if (witness.nonce !== spec.mark)
+      throw wrongEngine(spec, `it echoes nonce "${witness.nonce.slice(0, 80)}"`);
     return { group, client, port, readyMs: performance.now() - began, witness, props: body };
   } catch (error) {
     client?.close();
@@ -79,7 +89,11 @@ const wrongEngine = (spec: GroupSpec, why: string): QualifyError =>
     hint: 'Another process may hold the port, or the server does not echo --nonce in /props.',
   });
 
-async function portWithin(group: ProcessGroup, limitMs: number, signal: AbortSignal | undefined): Promise<number> {
+async function portWithin(
+  group: ProcessGroup,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   let stopWaiting = (): void => {};
   const late = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => reject(notReady(group.spec, limitMs, group.logTail())), limitMs);

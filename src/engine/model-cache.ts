@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
+import { guardGroup } from '../machine/group-guard.js';
 import { sha256Schema } from '../plan/schema.js';
 import { withCacheLock } from '../revision/cache-lock.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
@@ -51,7 +52,8 @@ async function readIndex(indexPath: string, folder: string): Promise<CachedModel
 async function generate(request: ModelRequest, out: string): Promise<void> {
   const args = [cliScript, 'model', 'create', '--out', out, '--force'];
   args.push('--preset', request.preset, '--experts', request.experts, '--seed', String(request.seed));
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  const dismissGuard = child.pid === undefined ? () => {} : guardGroup(child.pid);
   const stop = () => child.kill('SIGTERM');
   request.signal?.addEventListener('abort', stop, { once: true });
   process.once('exit', stop);
@@ -62,6 +64,7 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
     for (const line of text.split('\n')) if (line.trim() !== '') request.onProgress?.(line);
   });
   const [exitCode] = (await once(child, 'close')) as [number | null];
+  dismissGuard();
   process.removeListener('exit', stop);
   request.signal?.removeEventListener('abort', stop);
   request.signal?.throwIfAborted();

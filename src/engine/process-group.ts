@@ -118,7 +118,8 @@ export class ProcessGroup {
         );
       });
       child.once('spawn', () => {
-        if (child.pid !== undefined) resolve(new ProcessGroup({ ...spec, environment }, child, child.pid, log));
+        if (child.pid !== undefined)
+          resolve(new ProcessGroup({ ...spec, environment }, child, child.pid, log));
       });
     });
   }
@@ -163,12 +164,18 @@ export class ProcessGroup {
 
   /** The error to report when the leader is found dead. */
   death(when: string): QualifyError {
-    const how = this.#end?.signal ? `by ${this.#end.signal}` : `with exit code ${this.#end?.exitCode ?? 'unknown'}`;
-    return new QualifyError('ERR_QUALIFY_ENGINE_DIED', `The engine ended ${how} ${when}.\n${this.logTail()}`, {
-      exit: 'infrastructure',
-      where: this.spec.logPath,
-      hint: 'The whole log is at the place named above.',
-    });
+    const how = this.#end?.signal
+      ? `by ${this.#end.signal}`
+      : `with exit code ${this.#end?.exitCode ?? 'unknown'}`;
+    return new QualifyError(
+      'ERR_QUALIFY_ENGINE_DIED',
+      `The engine ended ${how} ${when}.\n${this.logTail()}`,
+      {
+        exit: 'infrastructure',
+        where: this.spec.logPath,
+        hint: 'The whole log is at the place named above.',
+      },
+    );
   }
 
   /** Last lines of the log, for messages. */
@@ -195,14 +202,21 @@ export class ProcessGroup {
   async #stop(): Promise<GroupEnd> {
     const died = this.hasEnded;
     if (!died) signalGroup(this.pid, 'SIGTERM');
-    const asked = !died && (await this.#within(ASK_MS, () => this.hasEnded)) && (await this.#within(LINGER_MS, this.#isGone));
+    const asked =
+      !died &&
+      (await this.#within(ASK_MS, () => this.hasEnded)) &&
+      (await this.#within(LINGER_MS, this.#isGone));
     if (!asked) {
       this.kill();
       if (!(await this.#within(KILL_MS, this.#isGone))) {
-        throw new QualifyError('ERR_QUALIFY_PROCESS_LEFT', `Processes of launch ${this.spec.mark} survive SIGKILL.`, {
-          exit: 'infrastructure',
-          hint: `They belong to group ${this.pid}: look with \`ps -eo pid,pgid,stat,args\`.`,
-        });
+        throw new QualifyError(
+          'ERR_QUALIFY_PROCESS_LEFT',
+          `Processes of launch ${this.spec.mark} survive SIGKILL.`,
+          {
+            exit: 'infrastructure',
+            hint: `They belong to group ${this.pid}: look with \`ps -eo pid,pgid,stat,args\`.`,
+          },
+        );
       }
     }
     running.delete(this);

@@ -27,7 +27,8 @@ const parseLine = (line: string, where: string): Entry => {
     const field = issue?.path.join('.') || '(the entry)';
     throw invalid(where, `Journal field ${field}: ${issue?.message ?? 'is malformed'}.`, result.error);
   }
-  if (JSON.stringify(result.data) !== line) throw invalid(where, 'A journal line is not in the form the journal writes.');
+  if (JSON.stringify(result.data) !== line)
+    throw invalid(where, 'A journal line is not in the form the journal writes.');
   return result.data;
 };
 
@@ -50,7 +51,8 @@ export function parseJournal(text: string, name: string): Entry[] {
     if ((index === 0) !== (entry.kind === 'session')) {
       throw invalid(where, 'Journal field kind: "session" is the first line, and only the first.');
     }
-    if (entry.kind === 'end' && index !== lines.length - 1) throw invalid(where, 'Something follows the "end" line.');
+    if (entry.kind === 'end' && index !== lines.length - 1)
+      throw invalid(where, 'Something follows the "end" line.');
     before = BigInt(entry.atNs);
     entries.push(entry);
   }

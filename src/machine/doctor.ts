@@ -43,7 +43,8 @@ async function versionOf(command: string): Promise<string | null> {
 async function checkTool({ check, commands, remedy }: Tool): Promise<Finding> {
   for (const command of commands) {
     const version = await versionOf(command);
-    if (version !== null) return { check, ...ok(version.startsWith(command) ? version : `${command}: ${version}`) };
+    if (version !== null)
+      return { check, ...ok(version.startsWith(command) ? version : `${command}: ${version}`) };
   }
   return { check, ...bad(`none of ${commands.join(', ')} can be run`, remedy) };
 }
@@ -64,12 +65,17 @@ function checkGovernor({ cpu }: Fingerprint): Answer {
 
 export function checkLoad(load: number, cpus: number): Answer {
   const found = `${load.toFixed(2)} over the last minute on ${cpus} CPUs`;
-  return load < cpus * 0.25 ? ok(found) : warn(found, 'Something else is running; quiet it, or let `clock: cpu` decide.');
+  return load < cpus * 0.25
+    ? ok(found)
+    : warn(found, 'Something else is running; quiet it, or let `clock: cpu` decide.');
 }
 
 export function checkSwap(usedBytes: bigint): Answer {
   if (usedBytes < 64_000_000n) return ok(`${gigabytes(usedBytes)} in use`);
-  return warn(`${gigabytes(usedBytes)} in use`, 'Pages of the engine may come from disk: free memory, then swapoff -a && swapon -a');
+  return warn(
+    `${gigabytes(usedBytes)} in use`,
+    'Pages of the engine may come from disk: free memory, then swapoff -a && swapon -a',
+  );
 }
 
 /** Bytes that can be had without swapping; what the control group leaves counts too. */
@@ -88,7 +94,9 @@ function checkMemory(available: number): Answer {
 function checkDisk(folder: string): Answer {
   const { bavail, bsize } = statfsSync(folder);
   const found = `${gigabytes(bavail * bsize)} free at ${folder}`;
-  return bavail * bsize >= 4e9 ? ok(found) : warn(found, 'Builds and models want 4 GB; set XDG_CACHE_HOME to a larger disk.');
+  return bavail * bsize >= 4e9
+    ? ok(found)
+    : warn(found, 'Builds and models want 4 GB; set XDG_CACHE_HOME to a larger disk.');
 }
 
 function checkGpus({ gpus }: Fingerprint): Answer {

@@ -32,7 +32,18 @@ export const fingerprintSchema = z.strictObject({
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
 
 /** Instruction sets that choose a kernel. */
-const FEATURES = ['sse4_2', 'avx', 'f16c', 'fma', 'avx2', 'avx_vnni', 'avx512f', 'avx512bw', 'avx512vl', 'avx512_vnni'];
+const FEATURES = [
+  'sse4_2',
+  'avx',
+  'f16c',
+  'fma',
+  'avx2',
+  'avx_vnni',
+  'avx512f',
+  'avx512bw',
+  'avx512vl',
+  'avx512_vnni',
+];
 
 /** Trimmed content, or null when there is no such file or it is not ours to read. */
 export function readText(path: string): string | null {
@@ -75,7 +86,9 @@ export function findGpus(): Fingerprint['gpus'] {
     return vendor === null || device === null ? [] : [{ vendor, device, name }];
   });
   const nvidia = list('/proc/driver/nvidia/gpus').map((address) => {
-    const name = /^Model:\s*(.*)$/m.exec(readText(`/proc/driver/nvidia/gpus/${address}/information`) ?? '')?.[1];
+    const name = /^Model:\s*(.*)$/m.exec(
+      readText(`/proc/driver/nvidia/gpus/${address}/information`) ?? '',
+    )?.[1];
     return { vendor: '0x10de', device: address, name: name ?? null };
   });
   return nvidia.length > 0 ? [...drawn.filter((gpu) => gpu.vendor !== '0x10de'), ...nvidia] : drawn;

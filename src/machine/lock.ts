@@ -45,7 +45,9 @@ function listen(address: string, holder: Holder): Promise<MachineLock | null> {
         server.close(() => done());
         for (const socket of asking) socket.destroy();
       });
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
+    );
     // Other users may ask too; an abstract address knows no permissions.
     const open = address.startsWith('\0') ? {} : { readableAll: true, writableAll: true };
     server.listen({ path: address, ...open }, () => {
@@ -55,7 +57,9 @@ function listen(address: string, holder: Holder): Promise<MachineLock | null> {
   });
 }
 
-type Asked = { state: 'held'; holder: Holder | null; released: Promise<void>; hangUp: () => void } | { state: 'free' };
+type Asked =
+  | { state: 'held'; holder: Holder | null; released: Promise<void>; hangUp: () => void }
+  | { state: 'free' };
 
 /** Asks the lock who holds it. `released` resolves when the holder lets go or dies. */
 function ask(address: string, signal: AbortSignal | undefined): Promise<Asked> {
@@ -109,7 +113,12 @@ export interface LockOptions {
  */
 export async function takeMachineLock(options: LockOptions): Promise<MachineLock> {
   const address = options.address ?? lockAddress();
-  const holder = { pid: process.pid, user: userInfo().username, since: new Date().toISOString(), what: options.what };
+  const holder = {
+    pid: process.pid,
+    user: userInfo().username,
+    since: new Date().toISOString(),
+    what: options.what,
+  };
   let told = false;
   for (;;) {
     options.signal?.throwIfAborted();

@@ -35,10 +35,14 @@ export function processStat(pid: number): ProcessStat | null {
   };
 }
 
-const isAlive = (stat: ProcessStat | null): stat is ProcessStat => stat !== null && !'ZX'.includes(stat.state);
+const isAlive = (stat: ProcessStat | null): stat is ProcessStat =>
+  stat !== null && !'ZX'.includes(stat.state);
 
 /** Ids of every process that we may see. */
-export const processIds = (): number[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+export const processIds = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 
 /** Living members of a process group. */
 export const groupMembers = (group: number): ProcessStat[] =>

@@ -35,11 +35,14 @@ export function withRevisions(
   };
 }
 
-/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`. No two are alike. */
+/** Names for arms made of what users call revisions: `HEAD~1` becomes `HEAD-1`, a prebuilt folder its last part. No two are alike. */
 export function armNames(revisions: readonly string[]): string[] {
   const names: string[] = [];
   for (const revision of revisions) {
-    const plain = revision
+    const shown = revision.startsWith('prebuilt:')
+      ? (revision.split('/').findLast((part) => part !== '') ?? '')
+      : revision;
+    const plain = shown
       .replace(/[^A-Za-z0-9._-]+/g, '-')
       .replace(/^[^A-Za-z0-9]+/, '')
       .slice(0, 56);

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { guardGroup } from '../machine/group-guard.js';
 import type { RecipeStep } from './recipe.js';
 
 /** A sign of life of a build. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
@@ -11,6 +12,9 @@ export interface BuildProgress {
   total: number | null;
   text: string;
 }
+
+/** How long an aborted step may take to end in order. */
+const KILL_AFTER_MS = 3000;
 
 /** Lines of output that a failure shows. */
 export const TAIL_LINES = 20;
@@ -29,18 +33,18 @@ export function parseProgress(line: string): { done: number; total: number } | u
   return percent ? { done: Number(percent[1]), total: 100 } : undefined;
 }
 
-function killGroup(pid: number | undefined): void {
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
 /**
- * Runs one step. An abort kills the whole group (compilers too) and rejects with the signal's reason, after the group's
- * leader is gone.
+ * Runs one step. An abort ends the whole group and rejects with the signal's reason when it is gone. It is asked before
+ * it is killed, because Ninja runs compilers in groups of their own and ends them only when it is asked.
  */
 export async function runStep(
   step: RecipeStep,
@@ -58,10 +62,15 @@ export async function runStep(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const kill = () => killGroup(child.pid);
+  const unguard = child.pid === undefined ? () => {} : guardGroup(child.pid, true);
+  let killTimer: NodeJS.Timeout | undefined;
+  const end = () => {
+    signalGroup(child.pid, 'SIGTERM');
+    killTimer = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), KILL_AFTER_MS);
+  };
   // A harness that exits while compiling (an uncaught error, a second Ctrl-C) must not leave compilers behind.
-  process.once('exit', kill);
-  options.signal?.addEventListener('abort', kill, { once: true });
+  process.once('exit', end);
+  options.signal?.addEventListener('abort', end, { once: true });
   const tail: string[] = [];
   const readLines = (stream: NodeJS.ReadableStream) => {
     let rest = '';
@@ -91,8 +100,10 @@ export async function runStep(
     options.signal?.throwIfAborted();
     return { exitCode, tail: tail.slice(-TAIL_LINES) };
   } finally {
-    process.removeListener('exit', kill);
-    options.signal?.removeEventListener('abort', kill);
+    unguard();
+    clearTimeout(killTimer);
+    process.removeListener('exit', end);
+    options.signal?.removeEventListener('abort', end);
   }
 }
 

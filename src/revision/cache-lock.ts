@@ -6,28 +6,19 @@ import { link, mkdir, open, readFile, stat, unlink, writeFile } from 'node:fs/pr
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { isSameProcessAlive, processStat } from '../machine/procfs.js';
 
 const POLL_MS = 100;
 /** Removing a dead holder's lock takes microseconds; a take-over older than this was itself killed. */
 const TAKE_OVER_MS = 10_000;
 
-const holderSchema = z.object({ pid: z.int().min(1), startTime: z.string() });
+const holderSchema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 type Holder = z.infer<typeof holderSchema>;
 
-/** Start time of a process in clock ticks since boot (field 22 of `/proc/PID/stat`); '' where there is no /proc. */
-async function startTimeOf(pid: number): Promise<string> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-}
+/** No process has this start time, so its lock may be taken over. */
+const UNREADABLE: Holder = { pid: 1, startTicks: -1 };
 
-async function isAlive(holder: Holder): Promise<boolean> {
-  try {
-    process.kill(holder.pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  return (await startTimeOf(holder.pid)) === holder.startTime;
-}
+const isAlive = (holder: Holder): boolean => isSameProcessAlive(holder.pid, holder.startTicks);
 
 async function readHolder(path: string): Promise<Holder | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
@@ -35,14 +26,14 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   try {
     return holderSchema.parse(JSON.parse(text));
   } catch {
-    return { pid: 2 ** 30, startTime: 'unreadable' };
+    return UNREADABLE;
   }
 }
 
 /** The file appears with its content or not at all, hence a link and not an exclusive open. */
 async function tryLock(path: string): Promise<boolean> {
   const mine = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  const holder: Holder = { pid: process.pid, startTime: await startTimeOf(process.pid) };
+  const holder: Holder = { pid: process.pid, startTicks: processStat(process.pid)?.startTicks ?? 0 };
   await writeFile(mine, JSON.stringify(holder));
   try {
     await link(mine, path);
@@ -67,7 +58,7 @@ async function removeDead(path: string): Promise<void> {
   }
   try {
     const holder = await readHolder(path);
-    if (holder !== undefined && !(await isAlive(holder))) await unlink(path);
+    if (holder !== undefined && !isAlive(holder)) await unlink(path);
   } finally {
     await unlink(guard).catch(() => undefined);
   }
@@ -87,8 +78,9 @@ export async function withCacheLock<T>(
   while (!(await tryLock(path))) {
     const holder = await readHolder(path);
     if (holder === undefined) continue;
-    if (!(await isAlive(holder))) {
+    if (!isAlive(holder)) {
       await removeDead(path);
+      await sleep(1);
       continue;
     }
     if (!told) options.onWait?.(holder.pid);

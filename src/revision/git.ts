@@ -7,7 +7,11 @@ const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never'
 const ENVIRONMENT = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
 
 export const gitFailed = (message: string, hint?: string, cause?: unknown): QualifyError =>
-  new QualifyError('ERR_QUALIFY_REVISION', message, { exit: 'usage', ...(hint !== undefined && { hint }), cause });
+  new QualifyError('ERR_QUALIFY_REVISION', message, {
+    exit: 'usage',
+    ...(hint !== undefined && { hint }),
+    cause,
+  });
 
 /** stdout of a git command, or null when git answers no (a non-zero exit). */
 export async function tryGit(folder: string, ...args: string[]): Promise<string | null> {
@@ -29,11 +33,15 @@ export async function tryGit(folder: string, ...args: string[]): Promise<string 
 export async function git(folder: string, ...args: string[]): Promise<string> {
   const result = await execa('git', [...SAFE, '-C', folder, ...args], { env: ENVIRONMENT, reject: false });
   if (result.exitCode !== 0) {
-    throw new QualifyError('ERR_QUALIFY_GIT', `git ${args.slice(0, 2).join(' ')} failed: ${result.stderr.trim()}`, {
-      exit: 'infrastructure',
-      where: folder,
-      cause: result,
-    });
+    throw new QualifyError(
+      'ERR_QUALIFY_GIT',
+      `git ${args.slice(0, 2).join(' ')} failed: ${result.stderr.trim()}`,
+      {
+        exit: 'infrastructure',
+        where: folder,
+        cause: result,
+      },
+    );
   }
   return result.stdout;
 }

@@ -14,7 +14,8 @@ export type Resolved =
 
 const PREBUILT = 'prebuilt:';
 
-const holdsEngine = (folder: string): boolean => SOURCE_FOLDERS.every((name) => existsSync(join(folder, name)));
+const holdsEngine = (folder: string): boolean =>
+  SOURCE_FOLDERS.every((name) => existsSync(join(folder, name)));
 
 /** Where the engine's sources are: the repository around `folder` when it holds an engine, else the harness's own. */
 export async function engineRepository(folder: string): Promise<string> {
@@ -24,7 +25,14 @@ export async function engineRepository(folder: string): Promise<string> {
 
 /** The commit that a name stands for. */
 async function commitOf(repository: string, name: string): Promise<string> {
-  const commit = await tryGit(repository, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`);
+  const commit = await tryGit(
+    repository,
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${name}^{commit}`,
+  );
   if (commit === null) {
     throw gitFailed(
       `There is no revision "${name}" in ${repository}.`,
@@ -46,20 +54,24 @@ export async function resolveRevision(requested: string, repository: string): Pr
   return { kind: 'commit', requested, repository, commit: await commitOf(repository, requested) };
 }
 
+/** Lines of `git status` about untracked or ignored files of build folders, which are no sources. */
+const IN_BUILD_FOLDER = /^(\?\?|!!) (kernels|native)\/(.*\/)?build(-[^/]*)?\//;
+
 /** Whether `native/` and `kernels/` differ from the commit: changed, staged, untracked, or ignored and yet part of a build. */
 async function isDirty(folder: string): Promise<boolean> {
   const status = await git(
     folder,
     ...['status', '--porcelain', '--untracked-files=all', '--ignored=matching', '--', ...SOURCE_FOLDERS],
   );
-  return status.split('\n').some((line) => line !== '' && !/^!! (kernels|native)\/build(-[^/]*)?\/$/.test(line));
+  return status.split('\n').some((line) => line !== '' && !IN_BUILD_FOLDER.test(line));
 }
 
 /** What the working tree is: a commit when nothing differs from it, else a tree without one. */
 export async function revisionOfTree(requested: string, folder: string): Promise<Revision> {
   const tree = await sourceTreeDigest(folder);
   const top = await tryGit(folder, 'rev-parse', '--show-toplevel');
-  const commit = top === null ? null : await tryGit(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
+  const commit =
+    top === null ? null : await tryGit(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
   // An installed package inside somebody's repository is not a revision of that repository.
   if (top === null || commit === null || resolve(top) !== resolve(folder)) {
     return { requested, commit: null, tree, dirty: false };
@@ -77,17 +89,25 @@ const MAIN_NAMES = ['origin/main', 'main', 'origin/master', 'master'];
  */
 export async function mergeBaseWithMain(repository: string, head: string): Promise<string> {
   const headCommit = await commitOf(repository, head);
-  const bases = await Promise.all(MAIN_NAMES.map((name) => tryGit(repository, 'merge-base', name, headCommit)));
+  const bases = await Promise.all(
+    MAIN_NAMES.map((name) => tryGit(repository, 'merge-base', name, headCommit)),
+  );
   const found = [...new Set(bases.filter((base) => base !== null))];
   const distances = await Promise.all(
-    found.map(async (base) => ({ base, commits: Number(await git(repository, 'rev-list', '--count', `${base}..${headCommit}`)) })),
+    found.map(async (base) => ({
+      base,
+      commits: Number(await git(repository, 'rev-list', '--count', `${base}..${headCommit}`)),
+    })),
   );
   const [nearest] = distances.toSorted((a, b) => a.commits - b.commits);
   if (nearest === undefined) {
     throw gitFailed(`There is no main to find the merge base of ${head} with.`, 'Name the base: --base REF');
   }
   if (nearest.commits === 0) {
-    throw gitFailed(`${head} is on main already, so it has no base to compare with.`, 'Name the base: --base REF');
+    throw gitFailed(
+      `${head} is on main already, so it has no base to compare with.`,
+      'Name the base: --base REF',
+    );
   }
   return nearest.base;
 }

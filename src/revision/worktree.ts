@@ -47,7 +47,18 @@ export async function addWorktree(repository: string, commit: string, name: stri
   mine.set(folder, repository);
   try {
     const reason = `qualify ${name}, pid ${process.pid}`;
-    await git(repository, 'worktree', 'add', '--quiet', '--detach', '--lock', '--reason', reason, folder, commit);
+    await git(
+      repository,
+      'worktree',
+      'add',
+      '--quiet',
+      '--detach',
+      '--lock',
+      '--reason',
+      reason,
+      folder,
+      commit,
+    );
     if (existsSync(join(folder, '.gitmodules'))) {
       await git(folder, 'submodule', 'update', '--init', '--recursive', '--quiet');
     }

@@ -18,17 +18,26 @@ export interface ArmBuild {
   buildDigest: string;
 }
 
-type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & { folder: string; logPath: string | null };
+type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & {
+  folder: string;
+  logPath: string | null;
+};
 
 /** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. */
-export async function resolveArms(plan: Pick<Plan, 'arms'>, repository: string): Promise<Map<string, Resolved>> {
+export async function resolveArms(
+  plan: Pick<Plan, 'arms'>,
+  repository: string,
+): Promise<Map<string, Resolved>> {
   const names = [...new Set(plan.arms.map((arm) => arm.revision))];
   const pairs = names.map(async (name) => [name, await resolveRevision(name, repository)] as const);
   return new Map(await Promise.all(pairs));
 }
 
 /** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
-export async function buildArms(context: SessionContext, revisions: Map<string, Resolved>): Promise<Map<string, ArmBuild>> {
+export async function buildArms(
+  context: SessionContext,
+  revisions: Map<string, Resolved>,
+): Promise<Map<string, ArmBuild>> {
   const builds = new Map<string, ArmBuild>();
   for (const [index, [name, resolved]] of [...revisions].entries()) {
     const arms = context.plan.arms.filter((arm) => arm.revision === name).map((arm) => arm.name);
@@ -61,10 +70,23 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
     treeDigest: revision.tree,
     signal: context.signal,
     onProgress: ({ text, done, total }) =>
-      context.progress.update(`build ${revision.requested} ${text}`, done === null || total === null ? null : done / total),
+      context.progress.update(
+        `build ${revision.requested} ${text}`,
+        done === null || total === null ? null : done / total,
+      ),
   };
-  const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } = await buildEngine(options);
-  return { revision, buildDigest, recipeDigest, toolchain, binarySha256, cached, folder: made.folder, logPath };
+  const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } =
+    await buildEngine(options);
+  return {
+    revision,
+    buildDigest,
+    recipeDigest,
+    toolchain,
+    binarySha256,
+    cached,
+    folder: made.folder,
+    logPath,
+  };
 }
 
 async function buildTree(context: SessionContext, requested: string, folder: string): Promise<Built> {

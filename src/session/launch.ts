@@ -29,7 +29,12 @@ export interface LaunchInputs {
 const launchName = ({ round, position, arm }: LaunchPlace): string =>
   `r${String(round).padStart(2, '0')}-${position}-${arm.name}`;
 
-function specOf(context: SessionContext, { arm }: LaunchPlace, inputs: LaunchInputs, logName: string): LaunchSpec {
+function specOf(
+  context: SessionContext,
+  { arm }: LaunchPlace,
+  inputs: LaunchInputs,
+  logName: string,
+): LaunchSpec {
   const { plan } = context;
   const longest = plan.cells.map((cell) => cell.promptTokens + generatedTokens(plan, cell, 'parity'));
   return {
@@ -60,7 +65,11 @@ export function recordFailure(context: SessionContext, launch: string | null, er
  * Runs the launch. Nothing of it is alive when this returns or throws.
  * @throws what ended it early, after a `failure` entry.
  */
-export async function runLaunch(context: SessionContext, place: LaunchPlace, inputs: LaunchInputs): Promise<void> {
+export async function runLaunch(
+  context: SessionContext,
+  place: LaunchPlace,
+  inputs: LaunchInputs,
+): Promise<void> {
   const { journal, evidence } = context;
   const launch = launchName(place);
   const logName = `launches/${launch}.log`;
@@ -70,7 +79,13 @@ export async function runLaunch(context: SessionContext, place: LaunchPlace, inp
     running = await inputs.engine.launch(spec);
     const { pid, port, readyMs, witness } = running;
     const { round, position, arm } = place;
-    const started = { pid, port, nonce: spec.nonce, argv: [...running.argv], environment: { ...running.environment } };
+    const started = {
+      pid,
+      port,
+      nonce: spec.nonce,
+      argv: [...running.argv],
+      environment: { ...running.environment },
+    };
     journal.append({ kind: 'launch', launch, arm: arm.name, round, position, ...started });
     const props = evidence.write(`launches/${launch}.props.json`, running.props);
     journal.append({ kind: 'ready', launch, readyMs, witness, props });
@@ -111,14 +126,30 @@ async function measure(
     if (cell === undefined) continue;
     const first = await complete(prompt, cell, true, 'control-first');
     const second = await complete(prompt, cell, true, 'control-second');
-    journal.append({ kind: 'control', launch, prompt: prompt.id, promptSha256: prompt.sha256, first, second });
+    journal.append({
+      kind: 'control',
+      launch,
+      prompt: prompt.id,
+      promptSha256: prompt.sha256,
+      first,
+      second,
+    });
   }
   for (const cell of cells) {
     for (const purpose of ['warmup', 'sample', 'parity'] as const) {
       for (const prompt of plan.prompts.filter(({ cell: id, kind }) => id === cell.id && kind === purpose)) {
         const { id, index, sha256: promptSha256 } = prompt;
         const answer = await complete(prompt, cell, false, `${purpose}-${index}`);
-        journal.append({ kind: 'sample', launch, cell: cell.id, purpose, index, prompt: id, promptSha256, answer });
+        journal.append({
+          kind: 'sample',
+          launch,
+          cell: cell.id,
+          purpose,
+          index,
+          prompt: id,
+          promptSha256,
+          answer,
+        });
       }
     }
   }

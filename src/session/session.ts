@@ -74,7 +74,8 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
     signal: options.signal,
   });
   try {
-    for (const folder of await removeStaleWorktrees()) options.progress.note(`removed the worktree ${folder} of a killed session`);
+    for (const folder of await removeStaleWorktrees())
+      options.progress.note(`removed the worktree ${folder} of a killed session`);
     const runFolder = makeRunFolder(session, options.out, options.folder);
     const failure = await record(plan, revisions, runFolder, options);
     return { runFolder, failure, ...(await conclude(runFolder)) };

@@ -1,6 +1,7 @@
 /** Walks the rounds of a plan in its order, looks when the plan says so, and goes on with what is undecided. */
-import { undecidedCells } from '../verdict/settle.js';
+
 import type { Engine } from '../engine/engine.js';
+import { undecidedCells } from '../verdict/settle.js';
 import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';
 import { runLaunch } from './launch.js';
@@ -17,9 +18,15 @@ const minutes = (ms: number): string => {
 };
 
 /** Where the session stands, and when the next look is due at the pace so far. */
-export function progressLine(done: { launches: number; elapsedMs: number }, untilLook: number, round: number, look: number): string {
+export function progressLine(
+  done: { launches: number; elapsedMs: number },
+  untilLook: number,
+  round: number,
+  look: number,
+): string {
   const left = Math.max(0, untilLook - done.launches);
-  const eta = done.launches === 0 ? '' : `, about ${minutes((done.elapsedMs / done.launches) * left)} to the look`;
+  const eta =
+    done.launches === 0 ? '' : `, about ${minutes((done.elapsedMs / done.launches) * left)} to the look`;
   return `round ${round + 1} of ${look}${eta}`;
 }
 
@@ -38,7 +45,8 @@ export async function walk(context: SessionContext, inputs: WalkInputs): Promise
       progress.update(`${line}: ${name}, ${cells.map((cell) => cell.id).join(' ')}`, launches / untilLook);
       const arm = plan.arms.find((candidate) => candidate.name === name);
       const build = inputs.builds.get(name);
-      if (arm === undefined || build === undefined) throw new Error(`The plan orders arm "${name}", which has no build.`);
+      if (arm === undefined || build === undefined)
+        throw new Error(`The plan orders arm "${name}", which has no build.`);
       await runLaunch(context, { round, position, arm }, { ...inputs, build, cells });
       launches += 1;
     }

@@ -43,12 +43,22 @@ describe('engine faults', () => {
 
       const entries = home.journal();
       const failures = entries.filter((entry) => entry.kind === 'failure');
-      assert.deepEqual(failures.map((entry) => entry.code), failure === null ? [] : [failure]);
+      assert.deepEqual(
+        failures.map((entry) => entry.code),
+        failure === null ? [] : [failure],
+      );
       const end = entries.at(-1);
       assert.ok(end?.kind === 'end' && end.complete === (failure === null));
-      const heads = entries.flatMap((entry) => (entry.kind === 'launch' && entry.arm === 'head' ? [entry.launch] : []));
-      const stops = entries.flatMap((entry) => (entry.kind === 'stop' && heads.includes(entry.launch) ? [entry] : []));
-      assert.deepEqual(stops.map((entry) => entry.how), how === undefined ? [] : [how]);
+      const heads = entries.flatMap((entry) =>
+        entry.kind === 'launch' && entry.arm === 'head' ? [entry.launch] : [],
+      );
+      const stops = entries.flatMap((entry) =>
+        entry.kind === 'stop' && heads.includes(entry.launch) ? [entry] : [],
+      );
+      assert.deepEqual(
+        stops.map((entry) => entry.how),
+        how === undefined ? [] : [how],
+      );
 
       const verdict = home.verdict();
       assert.equal(verdict.exitCode, exitCode);

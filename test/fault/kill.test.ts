@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, test, type TestContext } from 'node:test';
 import { parseJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { processesWithVariable } from '../../src/machine/procfs.js';
@@ -100,7 +100,10 @@ describe('a session that is interrupted', () => {
       assert.equal(result.exitCode, 12, result.stderr);
       assert.equal(home.verdict().exitCode, 12);
       const entries = home.journal();
-      assert.deepEqual(entries.filter((entry) => entry.kind === 'failure').map((entry) => entry.code), ['ERR_QUALIFY_INTERRUPTED']);
+      assert.deepEqual(
+        entries.filter((entry) => entry.kind === 'failure').map((entry) => entry.code),
+        ['ERR_QUALIFY_INTERRUPTED'],
+      );
       const end = entries.at(-1);
       assert.ok(end?.kind === 'end' && !end.complete);
       await assertNothingLeft(home);

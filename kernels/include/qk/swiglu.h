@@ -1,4 +1,5 @@
-// Owns the gated activation of experts: m = silu(min(gate, limit)) * clamp(up, -limit, limit) * weight.
+// Owns the gated activation of experts: m = silu(min(gate, limit)) * clamp(up, -limit, limit) * weight. A file's limit of 0
+// means none: pass infinity then.
 #pragma once
 
 #include <cstdint>

@@ -106,7 +106,12 @@ class RunningServer implements RunningEngine {
         { exit: 'infrastructure', where: received.path },
       );
     }
-    return { ...readCompletion(exchange.body), clientMs: exchange.clientMs, request: sent, response: received };
+    return {
+      ...readCompletion(exchange.body),
+      clientMs: exchange.clientMs,
+      request: sent,
+      response: received,
+    };
   }
 
   async counters(): Promise<Record<string, number>> {

@@ -33,7 +33,11 @@ function written(path: string): string {
 const rejects = (text: string, where: string, message: RegExp): void => {
   assert.throws(
     () => parseJournal(text, 'j'),
-    (error: unknown) => error instanceof QualifyError && error.exitCode === 16 && error.where === where && message.test(error.message),
+    (error: unknown) =>
+      error instanceof QualifyError &&
+      error.exitCode === 16 &&
+      error.where === where &&
+      message.test(error.message),
   );
 };
 
@@ -42,7 +46,14 @@ describe('journal', () => {
     const path = join(await scratchFolder(t), 'journal.jsonl');
     written(path);
     const entries = readJournal(path);
-    assert.deepEqual(entries.map((entry) => [entry.seq, entry.kind]), [[0, 'session'], [1, 'look'], [2, 'end']]);
+    assert.deepEqual(
+      entries.map((entry) => [entry.seq, entry.kind]),
+      [
+        [0, 'session'],
+        [1, 'look'],
+        [2, 'end'],
+      ],
+    );
     assert.ok(entries.every((entry) => /^\d+$/.test(entry.atNs)));
   });
 
@@ -83,7 +94,15 @@ describe('journal reader', () => {
     rejects(`${first}\nnot json\n`, 'j:2', /not JSON/);
     rejects(`${first}\n${second.replace(':', ': ')}\n`, 'j:2', /form/);
     rejects(`${second.replace('"seq":1', '"seq":0')}\n`, 'j:1', /session/);
-    rejects(`${first}\n${third.replace('"seq":2', '"seq":1')}\n${second.replace('"seq":1', '"seq":2')}\n`, 'j:2', /follows/);
-    rejects(`${first}\n${second.replace(/"atNs":"\d+"/, '"atNs":"99999999999999"')}\n${third}\n`, 'j:3', /backwards/);
+    rejects(
+      `${first}\n${third.replace('"seq":2', '"seq":1')}\n${second.replace('"seq":1', '"seq":2')}\n`,
+      'j:2',
+      /follows/,
+    );
+    rejects(
+      `${first}\n${second.replace(/"atNs":"\d+"/, '"atNs":"99999999999999"')}\n${third}\n`,
+      'j:3',
+      /backwards/,
+    );
   });
 });

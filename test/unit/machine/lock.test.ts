@@ -17,7 +17,9 @@ async function otherHolder(address: string): Promise<ReturnType<typeof spawn>> {
     await takeMachineLock({ what: 'the other', wait: false, address: ${JSON.stringify(address)} });
     console.log('taken');
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [said] = await once(child.stdout, 'data');
   assert.match(String(said), /taken/);
   return child;
@@ -56,10 +58,15 @@ for (const [kind, address] of Object.entries(addresses)) {
       const at = address(await scratchFolder(t));
       const child = await otherHolder(at);
       const told: string[] = [];
-      const taking = takeMachineLock({ what: 'me', wait: true, address: at, onWait: (message) => {
-        told.push(message);
-        child.kill('SIGKILL');
-      } });
+      const taking = takeMachineLock({
+        what: 'me',
+        wait: true,
+        address: at,
+        onWait: (message) => {
+          told.push(message);
+          child.kill('SIGKILL');
+        },
+      });
       const lock = await taking;
       assert.equal(told.length, 1);
       assert.match(told[0] ?? '', new RegExp(`pid ${child.pid}`));
@@ -72,7 +79,13 @@ for (const [kind, address] of Object.entries(addresses)) {
       t.after(() => child.kill('SIGKILL'));
       const controller = new AbortController();
       const reason = new Error('enough');
-      const waiting = takeMachineLock({ what: 'me', wait: true, address: at, signal: controller.signal, onWait: () => controller.abort(reason) });
+      const waiting = takeMachineLock({
+        what: 'me',
+        wait: true,
+        address: at,
+        signal: controller.signal,
+        onWait: () => controller.abort(reason),
+      });
       await assert.rejects(waiting, reason);
     });
 

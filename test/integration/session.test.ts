@@ -1,0 +1,170 @@
+/** The real CLI on fake engines, from the matrix to the exit code. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { takeMachineLock } from '../../src/machine/lock.js';
+import { Home } from '../support/run-cli.js';
+
+function newHome(t: TestContext): Home {
+  const home = new Home();
+  t.after(() => home.remove());
+  return home;
+}
+
+const FILES = [
+  'plan.json',
+  'journal.jsonl',
+  'evidence/machine.json',
+  'evidence.sha256',
+  'verdict.json',
+  'manifest.dsse.json',
+  'report.md',
+];
+
+describe('qualify run', () => {
+  test('passes a head that is no slower, and seals a run folder that verifies', async (t) => {
+    const home = newHome(t);
+    const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--seed', 'a seed');
+    assert.equal(result.exitCode, 0, result.stderr);
+    assert.match(result.stdout, /qualify verify run/);
+    for (const file of FILES) assert.ok(existsSync(home.path('run', file)), file);
+    const verified = await home.run('verify', 'run');
+    assert.equal(verified.exitCode, 0, verified.stderr);
+  });
+
+  test('writes every launch of the plan in its order, each with its proofs', async (t) => {
+    const home = newHome(t);
+    await home.run('run', home.fakeMatrix(), '--out', 'run', '--rounds', '2');
+    const plan = JSON.parse(readFileSync(home.path('run', 'plan.json'), 'utf8'));
+    const entries = home.journal();
+    const launches = entries.filter((entry) => entry.kind === 'launch');
+    assert.deepEqual(
+      launches.map((entry) => entry.arm),
+      plan.rounds.flatMap((round: { order: string[] }) => round.order),
+    );
+    assert.equal(new Set(launches.map((entry) => entry.nonce)).size, 4);
+    for (const { launch } of launches) {
+      const kinds = entries.flatMap((entry) =>
+        'launch' in entry && entry.launch === launch ? [entry.kind] : [],
+      );
+      const samples = ['sample', 'sample', 'sample', 'sample'];
+      assert.deepEqual(kinds, ['launch', 'ready', 'control', ...samples, 'load', 'counters', 'stop']);
+    }
+    const requests = entries.flatMap((entry) =>
+      entry.kind === 'sample' ? [[entry.purpose, entry.answer.tokens.length]] : [],
+    );
+    assert.deepEqual(requests.slice(0, 4), [
+      ['warmup', 1],
+      ['sample', 1],
+      ['sample', 1],
+      ['parity', 16],
+    ]);
+    assert.equal(entries[0]?.kind, 'session');
+    assert.equal(entries.at(-1)?.kind, 'end');
+  });
+
+  test('gives an engine the allow-list and the switches of its arm, and nothing else', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '51' } }, { looks: [1] });
+    await home.start(['run', matrix, '--out', 'run'], {
+      environment: { DFLASH_MOE_GROUPED_MMID_PREFILL: '0', SECRET: 'x' },
+    }).finished;
+    const environments = home
+      .journal()
+      .flatMap((entry) => (entry.kind === 'launch' ? [Object.keys(entry.environment)] : []));
+    const allowed = ['FAKE_US_PER_TOKEN', 'HOME', 'LANG', 'PATH', 'QUALIFY_LAUNCH', 'TMPDIR'];
+    assert.equal(environments.length, 2);
+    for (const names of environments)
+      assert.deepEqual(
+        names.filter((name) => !allowed.includes(name)),
+        [],
+      );
+  });
+
+  test('fails a head that is slower than its budget with exit code 10', async (t) => {
+    const home = newHome(t);
+    const result = await home.run(
+      'run',
+      home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '70' } }),
+      '--out',
+      'run',
+    );
+    assert.equal(result.exitCode, 10, result.stderr);
+    assert.equal(home.verdict().cells[0]?.comparisons[0]?.detail, 'beyond-budget');
+  });
+
+  test('goes on to the next look with what is undecided, and stops when nothing is', async (t) => {
+    const home = newHome(t);
+    const result = await home.run('run', home.fakeMatrix({}, { looks: [6, 8] }), '--out', 'run');
+    assert.equal(result.exitCode, 0, result.stderr);
+    const looks = home.journal().filter((entry) => entry.kind === 'look');
+    assert.deepEqual(
+      looks.map(({ rounds, undecided }) => [rounds, undecided]),
+      [[6, []]],
+    );
+  });
+
+  test('prints verdict.json with --json, byte for byte, and nothing else on stdout', async (t) => {
+    const home = newHome(t);
+    const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--rounds', '1', '--json');
+    assert.equal(result.exitCode, 11, result.stderr);
+    assert.equal(result.stdout.trimEnd(), readFileSync(home.path('run', 'verdict.json'), 'utf8').trimEnd());
+  });
+
+  test('names who measures when the machine is taken, with exit code 15 and no run folder', async (t) => {
+    const home = newHome(t);
+    const lock = await takeMachineLock({
+      what: 'another session',
+      wait: false,
+      address: `\0test ${home.folder}`,
+    });
+    t.after(() => lock.release());
+    const result = await home.run('run', home.fakeMatrix(), '--out', 'run');
+    assert.equal(result.exitCode, 15);
+    assert.match(result.stderr, /another session/);
+    assert.equal(existsSync(home.path('run')), false);
+  });
+
+  test('refuses what it cannot begin with exit code 64', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix();
+    writeFileSync(home.path('broken.yaml'), 'schemaVersion: 2\n');
+    const commands = [
+      ['run'],
+      ['run', 'no-such-matrix'],
+      ['run', 'broken.yaml'],
+      ['run', matrix, '--rounds', '0'],
+      ['run', matrix, '--out', home.folder],
+      ['compare', 'no-such-ref', 'worktree', '--matrix', matrix],
+    ];
+    for (const command of commands) {
+      const result = await home.run(...command);
+      assert.equal(result.exitCode, 64, `${command.join(' ')}: ${result.stderr}`);
+    }
+  });
+
+  test('ends with exit code 15 and a readable run folder when the model is missing', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix();
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('model.gguf', 'missing.gguf'));
+    const result = await home.run('run', matrix, '--out', 'run');
+    assert.equal(result.exitCode, 15, result.stderr);
+    assert.match(result.stderr, /ERR_QUALIFY_MODEL_FAILED/);
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+});
+
+describe('qualify compare', () => {
+  test('compares more than two revisions against the first', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [1] });
+    const revisions = ['one', 'two', 'three'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const result = await home.run('compare', ...revisions, '--matrix', matrix, '--out', 'run');
+    assert.equal(result.exitCode, 11, result.stderr);
+    const arms = home.verdict().cells[0]?.comparisons.map(({ arm, against }) => [arm, against]);
+    assert.deepEqual(arms, [
+      ['two', 'one'],
+      ['three', 'one'],
+    ]);
+  });
+});
