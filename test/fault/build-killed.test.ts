@@ -20,7 +20,9 @@ const worktrees = (home: Home): string[] => {
 };
 
 /** A session that builds a commit whose build never ends, at the moment in which the build says so. */
-async function building(t: TestContext): Promise<{ home: Home; repository: Repository; started: StartedCli }> {
+async function building(
+  t: TestContext,
+): Promise<{ home: Home; repository: Repository; started: StartedCli }> {
   const home = new Home();
   t.after(() => home.remove());
   const repository = new Repository(home.path('repository'));

@@ -1,0 +1,105 @@
+/** Process groups against real processes. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { killAllGroups, ProcessGroup } from '../../src/engine/process-group.js';
+import { QualifyError } from '../../src/errors.js';
+import { groupMembers, processesWithVariable } from '../../src/machine/procfs.js';
+import { scratchFolder } from '../support/folder.js';
+
+let marks = 0;
+
+/** A group whose leader is a shell that runs `script`. */
+async function start(t: TestContext, script: string): Promise<ProcessGroup> {
+  marks += 1;
+  const group = await ProcessGroup.start({
+    command: '/bin/sh',
+    arguments: ['-c', script],
+    environment: { PATH: process.env.PATH ?? '', ONLY: 'this' },
+    mark: `${process.pid}-${marks}`,
+    logPath: join(await scratchFolder(t), 'log'),
+  });
+  t.after(() => group.stop());
+  return group;
+}
+
+const said = (wanted: string) => (line: string) => (line === wanted ? line : null);
+const left = (group: ProcessGroup): number =>
+  groupMembers(group.pid).length + processesWithVariable(`QUALIFY_LAUNCH=${group.spec.mark}`).length;
+
+describe('process group', () => {
+  test('ends when asked', async (t) => {
+    const group = await start(t, "trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done");
+    await group.firstLine(said('up'));
+    assert.deepEqual(await group.stop(), { how: 'asked', exitCode: 0, signal: null });
+    assert.equal(left(group), 0);
+  });
+
+  test('is killed when it does not end, with its children and those that left the group', async (t) => {
+    const group = await start(
+      t,
+      "trap '' TERM; sleep 1000 & setsid sleep 1000 & echo up; wait; wait; sleep 1000",
+    );
+    await group.firstLine(said('up'));
+    assert.ok(left(group) >= 4);
+    const end = await group.stop();
+    assert.deepEqual([end.how, end.signal], ['killed', 'SIGKILL']);
+    assert.equal(left(group), 0);
+  });
+
+  test('counts as killed when its leader ends and leaves a child that will not', async (t) => {
+    const group = await start(
+      t,
+      "sh -c \"trap '' TERM; echo up; while :; do sleep 0.1; done\" & trap 'exit 0' TERM; wait",
+    );
+    await group.firstLine(said('up'));
+    assert.equal((await group.stop()).how, 'killed');
+    assert.equal(left(group), 0);
+  });
+
+  test('that died says with what, and shows the end of its log', async (t) => {
+    const group = await start(t, 'for i in $(seq 30); do echo line $i >&2; done; exit 9');
+    await assert.rejects(group.firstLine(said('never')), (error: unknown) => {
+      assert.ok(error instanceof QualifyError);
+      assert.match(error.message, /exit code 9/);
+      assert.match(error.message, /line 30/);
+      assert.doesNotMatch(error.message, /line 10\n/);
+      return true;
+    });
+    assert.deepEqual(await group.stop(), { how: 'died', exitCode: 9, signal: null });
+  });
+
+  test('ends an exchange that it does not live to answer', async (t) => {
+    const group = await start(t, 'sleep 0.2; kill -9 $$');
+    await assert.rejects(group.alive(new Promise(() => {})), /SIGKILL/);
+  });
+
+  test('sees the environment it is given, and its mark', async (t) => {
+    const group = await start(t, 'env; echo up');
+    await group.firstLine(said('up'));
+    await group.stop();
+    const names = readFileSync(group.spec.logPath, 'utf8').match(/^[A-Z_]+(?==)/gm);
+    assert.deepEqual(names?.filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name)).toSorted(), [
+      'ONLY',
+      'PATH',
+      'QUALIFY_LAUNCH',
+    ]);
+  });
+
+  test('that cannot be started is an error with a remedy', async (t) => {
+    const logPath = join(await scratchFolder(t), 'log');
+    const spec = { command: '/no/such/engine', arguments: [], environment: {}, mark: 'none', logPath };
+    await assert.rejects(ProcessGroup.start(spec), { code: 'ERR_QUALIFY_LAUNCH_FAILED' });
+  });
+
+  test('goes at once when the harness exits', async (t) => {
+    const group = await start(t, "trap '' TERM; echo up; sleep 1000");
+    await group.firstLine(said('up'));
+    killAllGroups();
+    const deadline = performance.now() + 10_000;
+    while (left(group) > 0 && performance.now() < deadline) await sleep(10);
+    assert.equal(left(group), 0);
+  });
+});
