@@ -89,6 +89,13 @@ async function failed(
   );
 }
 
+const sourcesChanged = (folder: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_SOURCES_CHANGED', "the engine's sources changed while they were compiled", {
+    exit: 'infrastructure',
+    hint: 'leave native/ and kernels/ alone during a build, and start again',
+    where: folder,
+  });
+
 async function make(
   options: BuildOptions,
   digests: { treeDigest: string; buildDigest: string },
@@ -116,6 +123,9 @@ async function make(
     }
     log.end();
     await once(log, 'close');
+    // A build takes minutes on a busy machine, and people go on editing or switch branches under it.
+    if ((await sourceTreeDigest(options.sourceFolder)) !== digests.treeDigest)
+      throw sourcesChanged(options.sourceFolder);
     await copyFile(binaryPath(build), binaryPath(result));
     const file = {
       ...digests,
@@ -141,7 +151,7 @@ async function make(
 /**
  * The build of the sources in a folder, made now or taken from the cache.
  * @throws ERR_QUALIFY_BUILD_FAILED with the last lines and the log's place, ERR_QUALIFY_TOOL_MISSING with the remedy,
- * ERR_QUALIFY_NO_ENGINE_SOURCES; the reason of `signal` when aborted.
+ * ERR_QUALIFY_NO_ENGINE_SOURCES, ERR_QUALIFY_SOURCES_CHANGED; the reason of `signal` when aborted.
  */
 export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
   const toolchain = await findToolchain();

@@ -133,6 +133,15 @@ describe('the build cache', () => {
     );
   });
 
+  it('refuses a build whose sources changed while they were compiled', async () => {
+    const source = copyEngine('moving');
+    writeFileSync(join(source, 'kernels/answer.h'), '#pragma once\nconstexpr int kAnswer = 45;\n');
+    const onProgress = () => writeFileSync(join(source, 'kernels/another.h'), '// edited meanwhile\n');
+    const error = await failure(buildEngine({ sourceFolder: source, onProgress }));
+    assert.equal(error.code, 'ERR_QUALIFY_SOURCES_CHANGED');
+    assert.equal((await buildEngine({ sourceFolder: source })).cached, false);
+  });
+
   it('names a missing tool with its remedy', async () => {
     process.env.PATH = join(folder, 'empty');
     try {
