@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,12 +46,35 @@ class ScratchFolder {
 };
 
 inline std::vector<std::byte> readBytes(const std::filesystem::path& path) {
+  std::vector<std::byte> bytes(std::filesystem::file_size(path));
   std::ifstream in(path, std::ios::binary);
-  const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
-  std::vector<std::byte> bytes(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) bytes[i] = static_cast<std::byte>(text[i]);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   return bytes;
 }
+
+// Writes bytes into an existing file, in place, and puts the former ones back at the end of its life.
+class PatchedBytes {
+ public:
+  PatchedBytes(const std::filesystem::path& path, std::size_t at, const void* bytes, std::size_t count)
+      : path_(path), at_(at), before_(count) {
+    std::ifstream in(path, std::ios::binary);
+    in.seekg(static_cast<std::streamoff>(at)).read(before_.data(), static_cast<std::streamsize>(count));
+    put(static_cast<const char*>(bytes));
+  }
+  PatchedBytes(const PatchedBytes&) = delete;
+  PatchedBytes& operator=(const PatchedBytes&) = delete;
+  ~PatchedBytes() { put(before_.data()); }
+
+ private:
+  void put(const char* bytes) const {
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at_)).write(bytes, static_cast<std::streamsize>(before_.size()));
+  }
+
+  std::filesystem::path path_;
+  std::size_t at_;
+  std::vector<char> before_;
+};
 
 // The message of what `action` throws; empty when it throws nothing.
 template <typename Action>
