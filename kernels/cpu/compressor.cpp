@@ -1,4 +1,5 @@
-// Owns the rows that the compressor carries from chunk to chunk, and the way of an entry from pooling to storage.
+// Owns the rows that the compressor carries from chunk to chunk, and the way of an entry from pooling to
+// storage.
 #include "qk/compressor.h"
 
 #include <algorithm>
@@ -46,10 +47,12 @@ void CompressorState::drop() {
 
 void CompressorState::truncate(std::int64_t position) {
   if (position < 0 || position > position_ || firstNeeded(shape_, position) < first_) {
-    throw std::out_of_range("compressor rows from " + std::to_string(first_) + " to " + std::to_string(position_) +
-                            " are kept: no way back to position " + std::to_string(position));
+    throw std::out_of_range("compressor rows from " + std::to_string(first_) + " to " +
+                            std::to_string(position_) + " are kept: no way back to position " +
+                            std::to_string(position));
   }
-  const std::size_t values = static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
+  const std::size_t values =
+      static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
   k_.resize(values);
   z_.resize(values);
   position_ = position;
@@ -70,8 +73,8 @@ void compressorPool(Isa isa, const CompressorState& state, std::int64_t j, float
   const float* previousK = j > 0 ? state.k(start - shape.ratio) : nullptr;
   const float* previousZ = j > 0 ? state.z(start - shape.ratio) : nullptr;
   QK_PICK(isa, pool)
-  (previousK, previousZ, state.k(start) + shape.dim, state.z(start) + shape.dim, shape.ratio, shape.width(), shape.dim,
-   out);
+  (previousK, previousZ, state.k(start) + shape.dim, state.z(start) + shape.dim, shape.ratio, shape.width(),
+   shape.dim, out);
 }
 
 void compressorEntry(Isa isa, const CompressorState& state, std::int64_t j, const CompressorFinish& finish,

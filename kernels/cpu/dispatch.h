@@ -1,6 +1,7 @@
-// Owns the way from `qk::cpu::operation(isa, ...)` to the copy of that operation in `qk::portable`, `qk::avx2` or `qk::avx512`.
-// Files in cpu/simd are compiled once for each; keep inline functions of other namespaces out of them (the linker
-// merges those, and the copy that it keeps may need instructions that this CPU lacks).
+// Owns the way from `qk::cpu::operation(isa, ...)` to the copy of that operation in `qk::portable`,
+// `qk::avx2` or `qk::avx512`. Files in cpu/simd are compiled once for each; keep inline functions of other
+// namespaces out of them (the linker merges those, and the copy that it keeps may need instructions that
+// this CPU lacks).
 #pragma once
 
 #include <stdexcept>
@@ -9,15 +10,15 @@
 
 #ifdef QK_X86
 // Declares the same functions in the namespace of every instruction set.
-#define QK_DECLARE_VARIANTS(...)      \
-  namespace qk::portable {            \
-  __VA_ARGS__                         \
-  }                                   \
-  namespace qk::avx2 {                \
-  __VA_ARGS__                         \
-  }                                   \
-  namespace qk::avx512 {              \
-  __VA_ARGS__                         \
+#define QK_DECLARE_VARIANTS(...) \
+  namespace qk::portable {       \
+  __VA_ARGS__                    \
+  }                              \
+  namespace qk::avx2 {           \
+  __VA_ARGS__                    \
+  }                              \
+  namespace qk::avx512 {         \
+  __VA_ARGS__                    \
   }
 #define QK_PICK(isa, function) \
   (::qk::cpu::pick(isa, &::qk::portable::function, &::qk::avx2::function, &::qk::avx512::function))
@@ -36,7 +37,8 @@ namespace qk::cpu {
 template <class Function>
 Function pick(Isa isa, Function portable, Function avx2, Function avx512) {
   const Function chosen = isa == Isa::avx512 ? avx512 : isa == Isa::avx2 ? avx2 : portable;
-  if (chosen == nullptr) throw std::invalid_argument("this build has no kernels for the instruction set asked for");
+  if (chosen == nullptr)
+    throw std::invalid_argument("this build has no kernels for the instruction set asked for");
   return chosen;
 }
 

@@ -19,13 +19,14 @@ void checkStreams(std::int64_t streams) {
 
 }  // namespace
 
-void hyperPre(Isa isa, const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post, float* mix) {
+void hyperPre(Isa isa, const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post,
+              float* mix) {
   checkStreams(site.streams);
   QK_PICK(isa, hyperPre)(site, h, tokens, u, post, mix);
 }
 
-void hyperPost(Isa isa, std::int64_t streams, std::int64_t hidden, const float* y, const float* post, const float* mix,
-               std::int64_t tokens, float* h) {
+void hyperPost(Isa isa, std::int64_t streams, std::int64_t hidden, const float* y, const float* post,
+               const float* mix, std::int64_t tokens, float* h) {
   checkStreams(streams);
   QK_PICK(isa, hyperPost)(streams, hidden, y, post, mix, tokens, h);
 }

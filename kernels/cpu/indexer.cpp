@@ -17,14 +17,16 @@ namespace {
 
 constexpr float kSmallest = 6 * 0x1p-126f;
 constexpr float kLargest = 3 * 0x1p126f;  // scales must stay finite
-constexpr int kOffset = 16;  // makes key codes unsigned
+constexpr int kOffset = 16;               // makes key codes unsigned
 
-// Twice the value over the block's scale: codes[32] in -12 .. 12; returns half the scale. x is on an E2M1 grid.
+// Twice the value over the block's scale: codes[32] in -12 .. 12; returns half the scale. x is on an E2M1
+// grid.
 float packBlock(const float* x, std::int8_t* codes) {
   std::int32_t top = std::bit_cast<std::int32_t>(kSmallest);
   for (int i = 0; i < 32; ++i) top = std::max(top, std::bit_cast<std::int32_t>(x[i]) & 0x7fffffff);
   int outside = top > std::bit_cast<std::int32_t>(kLargest) ? 1 : 0;
-  const int exponent = outside != 0 ? 0 : scaleExponent(static_cast<double>(std::bit_cast<float>(top)), 6) - 1;
+  const int exponent =
+      outside != 0 ? 0 : scaleExponent(static_cast<double>(std::bit_cast<float>(top)), 6) - 1;
   const float inverse = std::ldexp(1.0f, -exponent);
   for (int i = 0; outside == 0 && i < 32; ++i) {
     const float code = x[i] * inverse;
@@ -45,7 +47,8 @@ void IndexerKeys::append(const float* x) {
   };
   if (!rounded_) {
     grow(values_, dim_ * 16);
-    for (std::int64_t i = 0; i < dim_; ++i) values_[static_cast<std::size_t>((group * dim_ + i) * 16 + lane)] = x[i];
+    for (std::int64_t i = 0; i < dim_; ++i)
+      values_[static_cast<std::size_t>((group * dim_ + i) * 16 + lane)] = x[i];
     ++size_;
     return;
   }
@@ -53,10 +56,12 @@ void IndexerKeys::append(const float* x) {
   grow(scales_, dim_ / 2);
   for (std::int64_t block = 0; block < dim_ / 32; ++block) {
     std::int8_t codes[32];
-    scales_[static_cast<std::size_t>((group * (dim_ / 32) + block) * 16 + lane)] = packBlock(x + block * 32, codes);
+    scales_[static_cast<std::size_t>((group * (dim_ / 32) + block) * 16 + lane)] =
+        packBlock(x + block * 32, codes);
     for (std::int64_t i = 0; i < 32; ++i) {
       const std::int64_t quad = group * (dim_ / 4) + block * 8 + i / 4;
-      codes_[static_cast<std::size_t>((quad * 16 + lane) * 4 + i % 4)] = static_cast<std::uint8_t>(codes[i] + kOffset);
+      codes_[static_cast<std::size_t>((quad * 16 + lane) * 4 + i % 4)] =
+          static_cast<std::uint8_t>(codes[i] + kOffset);
     }
   }
   ++size_;
@@ -64,7 +69,8 @@ void IndexerKeys::append(const float* x) {
 
 void IndexerKeys::truncate(std::int64_t entries) {
   if (entries < 0 || entries > size_) {
-    throw std::out_of_range("cannot truncate " + std::to_string(size_) + " indexer keys to " + std::to_string(entries));
+    throw std::out_of_range("cannot truncate " + std::to_string(size_) + " indexer keys to " +
+                            std::to_string(entries));
   }
   size_ = entries;
   const auto groups = static_cast<std::size_t>((entries + 15) / 16);
@@ -80,8 +86,8 @@ void IndexerKeys::truncate(std::int64_t entries) {
 
 namespace qk::cpu {
 
-void indexerQuery(Isa isa, float* q, const float* w, std::int64_t heads, std::int64_t dim, std::int64_t ropeDims,
-                  const float* tableRow, bool rounded, IndexerQuery& out) {
+void indexerQuery(Isa isa, float* q, const float* w, std::int64_t heads, std::int64_t dim,
+                  std::int64_t ropeDims, const float* tableRow, bool rounded, IndexerQuery& out) {
   out.heads = heads;
   out.dim = dim;
   out.rounded = rounded;
@@ -110,24 +116,18 @@ void indexerQuery(Isa isa, float* q, const float* w, std::int64_t heads, std::in
   }
 }
 
-void indexerScores(Isa isa, const IndexerQuery& query, const IndexerKeys& keys, std::int64_t n, float* scores) {
+void indexerScores(Isa isa, const IndexerQuery& query, const IndexerKeys& keys, std::int64_t n,
+                   float* scores) {
   if (query.rounded != keys.rounded() || query.dim != keys.dim() || n > keys.size()) {
     throw std::invalid_argument("an indexer query of dim " + std::to_string(query.dim) + " on " +
                                 std::to_string(keys.size()) + " keys of dim " + std::to_string(keys.dim()) +
                                 ": forms differ, or more than these are asked for");
   }
   if (n == 0) return;
-  const IndexerOperands operands{query.heads,
-                                 query.dim,
-                                 query.codes.data(),
-                                 query.scales.data(),
-                                 query.offsets.data(),
-                                 query.values.data(),
-                                 query.weights.data(),
-                                 keys.codes(0),
-                                 keys.scales(0),
-                                 keys.values(0),
-                                 query.rounded};
+  const IndexerOperands operands{
+      query.heads,          query.dim,           query.codes.data(),   query.scales.data(),
+      query.offsets.data(), query.values.data(), query.weights.data(), keys.codes(0),
+      keys.scales(0),       keys.values(0),      query.rounded};
   QK_PICK(isa, indexerScores)(operands, n, scores);
 }
 

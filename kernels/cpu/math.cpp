@@ -15,7 +15,8 @@ void softplus(Isa isa, const float* x, std::int64_t n, float* y) { QK_PICK(isa, 
 float dot(Isa isa, const float* a, const float* b, std::int64_t n) { return QK_PICK(isa, dot)(a, b, n); }
 float sum(Isa isa, const float* a, std::int64_t n) { return QK_PICK(isa, sum)(a, n); }
 
-void swiglu(Isa isa, const float* gate, const float* up, std::int64_t n, float limit, float weight, float* out) {
+void swiglu(Isa isa, const float* gate, const float* up, std::int64_t n, float limit, float weight,
+            float* out) {
   QK_PICK(isa, swiglu)(gate, up, n, limit, weight, out);
 }
 

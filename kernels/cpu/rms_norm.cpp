@@ -5,7 +5,8 @@
 
 namespace qk::cpu {
 
-void rmsNorm(Isa isa, const float* x, std::int64_t rows, std::int64_t n, const float* weight, float eps, float* y) {
+void rmsNorm(Isa isa, const float* x, std::int64_t rows, std::int64_t n, const float* weight, float eps,
+             float* y) {
   QK_PICK(isa, rmsNorm)(x, rows, n, weight, eps, y);
 }
 

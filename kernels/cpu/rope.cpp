@@ -13,11 +13,13 @@ std::vector<double> ropeFrequencies(const Dimensions& dimensions, std::int32_t r
   const double dims = static_cast<double>(dimensions.ropeDims);
   const double base = ratio == 0 ? dimensions.ropeBase : dimensions.compressRopeBase;
   std::vector<double> frequencies(static_cast<std::size_t>(dimensions.ropeDims / 2));
-  for (std::size_t i = 0; i < frequencies.size(); ++i) frequencies[i] = std::pow(base, -2.0 * static_cast<double>(i) / dims);
+  for (std::size_t i = 0; i < frequencies.size(); ++i)
+    frequencies[i] = std::pow(base, -2.0 * static_cast<double>(i) / dims);
   if (ratio == 0 || dimensions.yarnOriginalContext <= 0) return frequencies;
   // The pair that turns `beta` times within the original context, as a real number.
   const auto pairOf = [&](double beta) {
-    return dims * std::log(dimensions.yarnOriginalContext / (beta * 2 * std::numbers::pi)) / (2 * std::log(base));
+    return dims * std::log(dimensions.yarnOriginalContext / (beta * 2 * std::numbers::pi)) /
+           (2 * std::log(base));
   };
   const double low = std::max(std::floor(pairOf(dimensions.yarnBetaFast)), 0.0);
   const double high = std::min(std::ceil(pairOf(dimensions.yarnBetaSlow)), dims - 1);

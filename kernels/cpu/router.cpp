@@ -33,8 +33,8 @@ void sortAscending(std::int32_t* ids, std::int64_t n) {
 
 }  // namespace
 
-void route(Isa isa, const RouterShape& shape, const float* logits, const float* bias, const std::int32_t* hashExperts,
-           float* scratch, std::int32_t* experts, float* weights) {
+void route(Isa isa, const RouterShape& shape, const float* logits, const float* bias,
+           const std::int32_t* hashExperts, float* scratch, std::int32_t* experts, float* weights) {
   float* affinities = scratch;
   QK_PICK(isa, affinity)(logits, shape.experts, affinities);
   if (hashExperts != nullptr) {

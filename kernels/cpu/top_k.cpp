@@ -1,4 +1,5 @@
-// Owns selection by radix: four histograms of 8 bits find the k-th key, one pass emits in ascending index order.
+// Owns selection by radix: four histograms of 8 bits find the k-th key, one pass emits in ascending index
+// order.
 #include "qk/top_k.h"
 
 #include <bit>
@@ -17,7 +18,8 @@ std::uint32_t keyOf(float score) {
 
 }  // namespace
 
-std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch, std::int32_t* out) {
+std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch,
+                  std::int32_t* out) {
   if (k <= 0) return 0;
   if (n <= k) {
     std::iota(out, out + n, 0);

@@ -21,8 +21,8 @@ double dot(const double* a, const double* b, std::int64_t n) {
 
 }  // namespace
 
-void attention(const double* q, const double* const* keys, std::int64_t n, std::int64_t heads, std::int64_t dim,
-               const double* sinks, double scale, double* out) {
+void attention(const double* q, const double* const* keys, std::int64_t n, std::int64_t heads,
+               std::int64_t dim, const double* sinks, double scale, double* out) {
   std::vector<double> s(static_cast<std::size_t>(n));
   std::vector<double> result(static_cast<std::size_t>(heads * dim), 0.0);
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -41,7 +41,8 @@ void attention(const double* q, const double* const* keys, std::int64_t n, std::
   std::copy(result.begin(), result.end(), out);
 }
 
-void compressorPool(const CompressorShape& shape, const double* k, const double* z, std::int64_t j, double* out) {
+void compressorPool(const CompressorShape& shape, const double* k, const double* z, std::int64_t j,
+                    double* out) {
   struct Slot {
     std::int64_t token;
     std::int64_t half;
@@ -50,7 +51,8 @@ void compressorPool(const CompressorShape& shape, const double* k, const double*
   if (shape.overlaps() && j > 0) {
     for (std::int64_t i = 0; i < shape.ratio; ++i) slots.push_back({(j - 1) * shape.ratio + i, 0});
   }
-  for (std::int64_t i = 0; i < shape.ratio; ++i) slots.push_back({j * shape.ratio + i, shape.overlaps() ? 1 : 0});
+  for (std::int64_t i = 0; i < shape.ratio; ++i)
+    slots.push_back({j * shape.ratio + i, shape.overlaps() ? 1 : 0});
   for (std::int64_t channel = 0; channel < shape.dim; ++channel) {
     const auto at = [&](const double* rows, const Slot& slot) {
       return rows[slot.token * shape.width() + slot.half * shape.dim + channel];
@@ -67,8 +69,8 @@ void compressorPool(const CompressorShape& shape, const double* k, const double*
   }
 }
 
-void indexerScores(const double* q, const double* weights, std::int64_t heads, std::int64_t dim, const double* keys,
-                   std::int64_t n, double* scores) {
+void indexerScores(const double* q, const double* weights, std::int64_t heads, std::int64_t dim,
+                   const double* keys, std::int64_t n, double* scores) {
   for (std::int64_t j = 0; j < n; ++j) {
     scores[j] = 0;
     for (std::int64_t h = 0; h < heads; ++h) {

@@ -29,7 +29,8 @@ std::vector<double> project(const HyperSite& site, std::int64_t rows, const doub
 void reduce(const HyperSite& site, const std::vector<double>& m, const double* h, double* u) {
   std::fill(u, u + site.hidden, 0.0);
   for (std::int64_t i = 0; i < site.streams; ++i) {
-    const double pre = sigmoid(m[static_cast<std::size_t>(i)] * site.scale[0] + site.base[i]) + site.hyperEps;
+    const double pre =
+        sigmoid(m[static_cast<std::size_t>(i)] * site.scale[0] + site.base[i]) + site.hyperEps;
     for (std::int64_t d = 0; d < site.hidden; ++d) u[d] += pre * h[i * site.hidden + d];
   }
 }
@@ -74,8 +75,8 @@ void hyperPre(const HyperSite& site, const double* h, double* u, double* post, d
   }
 }
 
-void hyperPost(std::int64_t streams, std::int64_t hidden, const double* y, const double* post, const double* mix,
-               double* h) {
+void hyperPost(std::int64_t streams, std::int64_t hidden, const double* y, const double* post,
+               const double* mix, double* h) {
   const std::vector<double> before(h, h + streams * hidden);
   for (std::int64_t j = 0; j < streams; ++j) {
     for (std::int64_t d = 0; d < hidden; ++d) {
@@ -88,6 +89,8 @@ void hyperPost(std::int64_t streams, std::int64_t hidden, const double* y, const
   }
 }
 
-void hyperHead(const HyperSite& site, const double* h, double* z) { reduce(site, project(site, site.streams, h), h, z); }
+void hyperHead(const HyperSite& site, const double* h, double* z) {
+  reduce(site, project(site, site.streams, h), h, z);
+}
 
 }  // namespace qk::reference

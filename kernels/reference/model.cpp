@@ -7,7 +7,8 @@
 
 namespace qk::reference {
 
-Values product(const Values& matrix, std::int64_t first, std::int64_t rows, const double* x, std::int64_t cols) {
+Values product(const Values& matrix, std::int64_t first, std::int64_t rows, const double* x,
+               std::int64_t cols) {
   Values out;
   for (std::int64_t r = first; r < first + rows; ++r) {
     double total = 0;
@@ -30,14 +31,14 @@ Values normed(const Values& x, const double* weight, double eps) {
 namespace {
 
 HyperSite siteOf(const Dimensions& d, const HyperWeights& w) {
-  return {d.streams,        d.hidden,   w.fn.data(), w.scale.data(), w.base.data(),
-          d.sinkhornRounds, d.hyperEps, d.rmsEps};
+  return {d.streams,     d.hidden,         w.fn.data(), w.scale.data(),
+          w.base.data(), d.sinkhornRounds, d.hyperEps,  d.rmsEps};
 }
 
 // Wraps `sublayer` (normed inputs of all tokens -> outputs) into the streams of one site.
 template <typename Sublayer>
-void throughStreams(const Dimensions& d, const HyperWeights& weights, const Values& norm, std::vector<Values>& streams,
-                    Sublayer sublayer) {
+void throughStreams(const Dimensions& d, const HyperWeights& weights, const Values& norm,
+                    std::vector<Values>& streams, Sublayer sublayer) {
   const HyperSite site = siteOf(d, weights);
   std::vector<Values> inputs;
   std::vector<Values> posts;
@@ -57,10 +58,11 @@ void throughStreams(const Dimensions& d, const HyperWeights& weights, const Valu
 
 }  // namespace
 
-Model::Model(Dimensions dimensions, Weights weights) : dimensions_(std::move(dimensions)), weights_(std::move(weights)) {
+Model::Model(Dimensions dimensions, Weights weights)
+    : dimensions_(std::move(dimensions)), weights_(std::move(weights)) {
   if (weights_.layers.size() != static_cast<std::size_t>(dimensions_.layers)) {
-    throw std::invalid_argument("the weights have " + std::to_string(weights_.layers.size()) + " layers, not " +
-                                std::to_string(dimensions_.layers));
+    throw std::invalid_argument("the weights have " + std::to_string(weights_.layers.size()) +
+                                " layers, not " + std::to_string(dimensions_.layers));
   }
 }
 
@@ -82,15 +84,17 @@ Values Model::forward(const std::vector<std::int32_t>& tokens) const {
     const std::int32_t ratio = d.ratios.at(static_cast<std::size_t>(layer));
     throughStreams(d, w.hyperAttention, w.attentionNorm, streams,
                    [&](const std::vector<Values>& inputs) { return attentionLayer(d, ratio, w, inputs); });
-    throughStreams(d, w.hyperFfn, w.ffnNorm, streams,
-                   [&](const std::vector<Values>& inputs) { return expertLayer(d, layer, w, tokens, inputs); });
+    throughStreams(d, w.hyperFfn, w.ffnNorm, streams, [&](const std::vector<Values>& inputs) {
+      return expertLayer(d, layer, w, tokens, inputs);
+    });
   }
   const HyperSite head = siteOf(d, weights_.head);
   Values logits;
   for (const Values& h : streams) {
     Values z(static_cast<std::size_t>(d.hidden));
     hyperHead(head, h.data(), z.data());
-    const Values row = product(weights_.output, d.vocabulary, normed(z, weights_.outputNorm.data(), d.rmsEps));
+    const Values row =
+        product(weights_.output, d.vocabulary, normed(z, weights_.outputNorm.data(), d.rmsEps));
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;

@@ -17,7 +17,8 @@ namespace {
 
 class Attention {
  public:
-  Attention(const Dimensions& d, std::int32_t ratio, const LayerWeights& w, const std::vector<Values>& inputs)
+  Attention(const Dimensions& d, std::int32_t ratio, const LayerWeights& w,
+            const std::vector<Values>& inputs)
       : d_(d), ratio_(ratio), w_(w), inputs_(inputs), frequencies_(ropeFrequencies(d, ratio)) {}
 
   std::vector<Values> run() {
@@ -98,14 +99,16 @@ class Attention {
   }
 
   Values indexerScoresOf(std::int64_t t, std::int64_t visible) const {
-    Values q = product(w_.indexerQueryB, d_.indexerHeads * d_.indexerDim, lowRank_[static_cast<std::size_t>(t)]);
+    Values q =
+        product(w_.indexerQueryB, d_.indexerHeads * d_.indexerDim, lowRank_[static_cast<std::size_t>(t)]);
     for (std::int64_t h = 0; h < d_.indexerHeads; ++h) finishIndexer(q.data() + h * d_.indexerDim, t);
     Values weights = product(w_.indexerWeights, d_.indexerHeads, input(t));
     for (double& weight : weights) weight /= std::sqrt(static_cast<double>(d_.indexerDim * d_.indexerHeads));
     Values scores(static_cast<std::size_t>(visible));
     for (std::int64_t j = 0; j < visible; ++j) {
       indexerScores(q.data(), weights.data(), d_.indexerHeads, d_.indexerDim,
-                    indexerKeys_[static_cast<std::size_t>(j)].data(), 1, &scores[static_cast<std::size_t>(j)]);
+                    indexerKeys_[static_cast<std::size_t>(j)].data(), 1,
+                    &scores[static_cast<std::size_t>(j)]);
     }
     return scores;
   }
@@ -119,13 +122,15 @@ class Attention {
       for (const std::int32_t j : selected(t)) rows.push_back(entries_[static_cast<std::size_t>(j)].data());
     }
     Values o(static_cast<std::size_t>(d_.heads * d_.headDim));
-    attention(queries_[static_cast<std::size_t>(t)].data(), rows.data(), static_cast<std::int64_t>(rows.size()), d_.heads,
-              d_.headDim, w_.sinks.data(), 1 / std::sqrt(static_cast<double>(d_.headDim)), o.data());
+    attention(queries_[static_cast<std::size_t>(t)].data(), rows.data(),
+              static_cast<std::int64_t>(rows.size()), d_.heads, d_.headDim, w_.sinks.data(),
+              1 / std::sqrt(static_cast<double>(d_.headDim)), o.data());
     rope(o.data(), d_.heads, d_.headDim, frequencies_, t, true);
     Values low;
     const std::int64_t groupWidth = d_.heads * d_.headDim / d_.outputGroups;
     for (std::int64_t g = 0; g < d_.outputGroups; ++g) {
-      const Values part = product(w_.outputA, g * d_.outputRank, d_.outputRank, o.data() + g * groupWidth, groupWidth);
+      const Values part =
+          product(w_.outputA, g * d_.outputRank, d_.outputRank, o.data() + g * groupWidth, groupWidth);
       low.insert(low.end(), part.begin(), part.end());
     }
     return product(w_.outputB, d_.hidden, low);

@@ -34,14 +34,16 @@ std::vector<Values> expertLayer(const Dimensions& d, std::int64_t layer, const L
     std::vector<std::int32_t> experts(static_cast<std::size_t>(d.expertsUsed));
     Values weights(experts.size());
     const std::int32_t* hashed =
-        w.hashTable.empty() ? nullptr : w.hashTable.data() + static_cast<std::int64_t>(tokens[t]) * d.expertsUsed;
+        w.hashTable.empty() ? nullptr
+                            : w.hashTable.data() + static_cast<std::int64_t>(tokens[t]) * d.expertsUsed;
     const double* bias = w.routerBias.empty() ? nullptr : w.routerBias.data();
     route(shape, d.expertScale, logits.data(), bias, hashed, experts.data(), weights.data());
     Values y(u.size(), 0.0);
     for (std::size_t i = 0; i < experts.size(); ++i) {
       addExpert(d, w.gate, w.up, w.down, experts[i], d.expertHidden, limit, weights[i], u, y);
     }
-    addExpert(d, w.sharedGate, w.sharedUp, w.sharedDown, 0, d.expertHidden * d.sharedExperts, limit, 1, u, y);
+    addExpert(d, w.sharedGate, w.sharedUp, w.sharedDown, 0, d.expertHidden * d.sharedExperts, limit, 1, u,
+              y);
     outputs.push_back(std::move(y));
   }
   return outputs;

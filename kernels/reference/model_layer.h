@@ -6,7 +6,8 @@
 namespace qk::reference {
 
 // out[r] = sum_c matrix[r][c] * x[c] of the rows first .. first + rows - 1.
-Values product(const Values& matrix, std::int64_t first, std::int64_t rows, const double* x, std::int64_t cols);
+Values product(const Values& matrix, std::int64_t first, std::int64_t rows, const double* x,
+               std::int64_t cols);
 Values product(const Values& matrix, std::int64_t rows, const Values& x);
 
 Values normed(const Values& x, const double* weight, double eps);

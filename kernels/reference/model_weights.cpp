@@ -26,8 +26,8 @@ class Loader {
   Values get(const std::string& name, std::int64_t size) const {
     Values values = tensor_(name);
     if (values.size() != static_cast<std::size_t>(size)) {
-      throw std::invalid_argument("tensor " + name + " has " + std::to_string(values.size()) + " values, not " +
-                                  std::to_string(size));
+      throw std::invalid_argument("tensor " + name + " has " + std::to_string(values.size()) +
+                                  " values, not " + std::to_string(size));
     }
     return values;
   }
@@ -95,7 +95,8 @@ class Loader {
 
 }  // namespace
 
-Weights loadWeights(const Dimensions& dimensions, const std::function<Values(const std::string& name)>& tensor) {
+Weights loadWeights(const Dimensions& dimensions,
+                    const std::function<Values(const std::string& name)>& tensor) {
   return Loader(dimensions, tensor).load();
 }
 

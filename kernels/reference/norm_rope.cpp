@@ -8,7 +8,8 @@
 
 namespace qk::reference {
 
-void rmsNorm(const double* x, std::int64_t rows, std::int64_t n, const double* weight, double eps, double* y) {
+void rmsNorm(const double* x, std::int64_t rows, std::int64_t n, const double* weight, double eps,
+             double* y) {
   for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
     double squares = 0;
     for (std::int64_t i = 0; i < n; ++i) squares += x[i] * x[i];
@@ -17,12 +18,13 @@ void rmsNorm(const double* x, std::int64_t rows, std::int64_t n, const double* w
   }
 }
 
-void rope(double* x, std::int64_t rows, std::int64_t n, const std::vector<double>& frequencies, std::int64_t position,
-          bool inverse) {
+void rope(double* x, std::int64_t rows, std::int64_t n, const std::vector<double>& frequencies,
+          std::int64_t position, bool inverse) {
   const auto pairs = static_cast<std::int64_t>(frequencies.size());
   for (std::int64_t row = 0; row < rows; ++row, x += n) {
     for (std::int64_t i = 0; i < pairs; ++i) {
-      const double angle = static_cast<double>(position) * frequencies[static_cast<std::size_t>(i)] * (inverse ? -1 : 1);
+      const double angle =
+          static_cast<double>(position) * frequencies[static_cast<std::size_t>(i)] * (inverse ? -1 : 1);
       double* pair = x + n - 2 * pairs + 2 * i;
       const double real = pair[0] * std::cos(angle) - pair[1] * std::sin(angle);
       const double imaginary = pair[0] * std::sin(angle) + pair[1] * std::cos(angle);

@@ -1,4 +1,5 @@
-// Owns the fp64 form of the storage roundings: the nearest level by search over all levels, ties to the even code.
+// Owns the fp64 form of the storage roundings: the nearest level by search over all levels, ties to the even
+// code.
 #include "qk/round_trip.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ std::vector<double> floatLevels(int mantissaBits, int bias, int codes) {
   for (int code = 0; code < codes; ++code) {
     const int exponent = code / steps;
     const double mantissa = static_cast<double>(code % steps) / steps;
-    levels.push_back(exponent == 0 ? std::ldexp(mantissa, 1 - bias) : std::ldexp(1 + mantissa, exponent - bias));
+    levels.push_back(exponent == 0 ? std::ldexp(mantissa, 1 - bias)
+                                   : std::ldexp(1 + mantissa, exponent - bias));
   }
   return levels;
 }
@@ -31,7 +33,8 @@ double nearest(double magnitude, const std::vector<double>& levels) {
   return (above - levels.begin()) % 2 == 0 ? *above : *(above - 1);
 }
 
-void roundTrip(double* x, std::int64_t n, std::int64_t block, double floor, const std::vector<double>& levels) {
+void roundTrip(double* x, std::int64_t n, std::int64_t block, double floor,
+               const std::vector<double>& levels) {
   for (std::int64_t start = 0; start < n; start += block) {
     const std::int64_t end = std::min(start + block, n);
     double amax = floor;

@@ -13,7 +13,8 @@ std::int64_t topK(const double* scores, std::int64_t n, std::int64_t k, std::int
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    if (std::isnan(scores[a]) || std::isnan(scores[b])) return !std::isnan(scores[a]) && std::isnan(scores[b]);
+    if (std::isnan(scores[a]) || std::isnan(scores[b]))
+      return !std::isnan(scores[a]) && std::isnan(scores[b]);
     return scores[a] > scores[b];
   });
   order.resize(static_cast<std::size_t>(std::min(n, k)));

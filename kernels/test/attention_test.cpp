@@ -14,7 +14,10 @@ struct Case {
 
 struct Inputs {
   Inputs(check::Random& random, const Case& shape)
-      : c(shape), q(random.normals(c.heads * c.dim)), rows(random.normals(c.n * c.dim)), sinks(random.normals(c.heads)) {}
+      : c(shape),
+        q(random.normals(c.heads * c.dim)),
+        rows(random.normals(c.n * c.dim)),
+        sinks(random.normals(c.heads)) {}
   std::vector<const float*> keys() const {
     std::vector<const float*> pointers;
     for (std::int64_t j = 0; j < c.n; ++j) pointers.push_back(rows.data() + j * c.dim);
@@ -40,7 +43,8 @@ Doubles exactly(const Inputs& in) {
   for (std::int64_t j = 0; j < in.c.n; ++j) keys.push_back(rows.data() + j * in.c.dim);
   Doubles out(in.q.size());
   qk::reference::attention(check::doubles(in.q).data(), keys.data(), in.c.n, in.c.heads, in.c.dim,
-                           check::doubles(in.sinks).data(), 1 / std::sqrt(static_cast<double>(in.c.dim)), out.data());
+                           check::doubles(in.sinks).data(), 1 / std::sqrt(static_cast<double>(in.c.dim)),
+                           out.data());
   return out;
 }
 
@@ -49,7 +53,8 @@ Doubles exactly(const Inputs& in) {
 TEST_CASE("attention agrees with fp64 at every number of keys, heads and dimensions") {
   check::Random random;
   INFO("seed ", random.seed());
-  std::vector<Case> cases = {{16, 128, 200}, {4, 128, 1}, {64, 64, 30}, {20, 48, 13}, {1, 16, 5}, {3, 40, 9}, {17, 33, 8}};
+  std::vector<Case> cases = {{16, 128, 200}, {4, 128, 1}, {64, 64, 30}, {20, 48, 13},
+                             {1, 16, 5},     {3, 40, 9},  {17, 33, 8}};
   for (std::int64_t n = 1; n <= 18; ++n) cases.push_back({5, 32, n});
   for (const Case& c : cases) {
     const Inputs in(random, c);
@@ -91,13 +96,14 @@ TEST_CASE("heads do not depend on the heads beside them, and the output may lie 
     one.c.heads = 1;
     one.q.assign(in.q.begin() + h * 64, in.q.begin() + (h + 1) * 64);
     one.sinks = {in.sinks[static_cast<std::size_t>(h)]};
-    CHECK(check::sameBits(run(qk::bestIsa(), one), Floats(all.begin() + h * 64, all.begin() + (h + 1) * 64)));
+    CHECK(
+        check::sameBits(run(qk::bestIsa(), one), Floats(all.begin() + h * 64, all.begin() + (h + 1) * 64)));
   }
   Floats inPlace = in.q;
   Floats scratch(static_cast<std::size_t>(qk::cpu::attentionScratch(21, 64, 50)));
   const std::vector<const float*> keys = in.keys();
-  qk::cpu::attention(qk::bestIsa(), inPlace.data(), keys.data(), 50, 21, 64, in.sinks.data(), 0.125f, scratch.data(),
-                     inPlace.data());
+  qk::cpu::attention(qk::bestIsa(), inPlace.data(), keys.data(), 50, 21, 64, in.sinks.data(), 0.125f,
+                     scratch.data(), inPlace.data());
   CHECK(check::sameBits(inPlace, all));
 }
 
@@ -109,6 +115,7 @@ TEST_CASE("a NaN in one key reaches every head, and no keys are refused") {
     in.rows[7 * 32 + 3] = std::numeric_limits<float>::quiet_NaN();
     for (const float y : run(isa, in)) CHECK(std::isnan(y));
   }
-  CHECK_THROWS_AS(qk::cpu::attention(qk::Isa::portable, nullptr, nullptr, 0, 1, 16, nullptr, 1, nullptr, nullptr),
-                  std::invalid_argument);
+  CHECK_THROWS_AS(
+      qk::cpu::attention(qk::Isa::portable, nullptr, nullptr, 0, 1, 16, nullptr, 1, nullptr, nullptr),
+      std::invalid_argument);
 }

@@ -65,14 +65,16 @@ TEST_CASE("pooling agrees with fp64, the first block without a block before it i
   }
 }
 
-TEST_CASE("an entry has the same bits whatever the chunks, with rows dropped as soon as they are not needed") {
+TEST_CASE(
+    "an entry has the same bits whatever the chunks, with rows dropped as soon as they are not needed") {
   check::Random random;
   INFO("seed ", random.seed());
   for (const qk::CompressorShape& shape : kShapes) {
     const Sequence s(random, shape, 3 * shape.ratio + 2);
     qk::CompressorState whole(shape);
     s.appendTo(whole, s.tokens);
-    for (const std::int64_t chunk : {std::int64_t{1}, std::int64_t{3}, std::int64_t{7}, shape.ratio, shape.ratio + 1}) {
+    for (const std::int64_t chunk :
+         {std::int64_t{1}, std::int64_t{3}, std::int64_t{7}, shape.ratio, shape.ratio + 1}) {
       qk::CompressorState state(shape);
       std::int64_t j = 0;
       while (state.position() < s.tokens) {
@@ -134,7 +136,8 @@ TEST_CASE("a finished entry is normed, rotated at its block's first token and ro
       });
       Doubles exact(128);
       qk::reference::compressorPool(shape, check::doubles(s.k).data(), s.z().data(), 3, exact.data());
-      qk::reference::rmsNorm(exact.data(), 1, 128, check::doubles(norm).data(), static_cast<double>(0.01f), exact.data());
+      qk::reference::rmsNorm(exact.data(), 1, 128, check::doubles(norm).data(), static_cast<double>(0.01f),
+                             exact.data());
       qk::reference::rope(exact.data(), 1, 128, frequencies, 12, false);
       if (kind == qk::cpu::EntryKind::attention) {
         if (roundTrip) qk::reference::roundTripE4m3(exact.data(), 120);
@@ -142,7 +145,8 @@ TEST_CASE("a finished entry is normed, rotated at its block's first token and ro
         qk::reference::hadamard(exact.data(), 128);
         if (roundTrip) qk::reference::roundTripE2m1(exact.data(), 128);
       }
-      // A value within rounding of a tie may take the other level: one step of E2M1 is large, so few may differ.
+      // A value within rounding of a tie may take the other level: one step of E2M1 is large, so few may
+      // differ.
       CHECK(check::nmse(y, exact) < (roundTrip ? 1e-3 : 1e-12));
     }
   }

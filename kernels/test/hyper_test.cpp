@@ -12,7 +12,8 @@ struct Case {
   std::int64_t streams, hidden, tokens, rounds;
 };
 
-const std::vector<Case> kCases = {{4, 256, 1, 20}, {4, 96, 16, 20}, {4, 40, 37, 3}, {2, 33, 5, 1}, {3, 16, 20, 2}, {8, 16, 18, 20}};
+const std::vector<Case> kCases = {{4, 256, 1, 20}, {4, 96, 16, 20}, {4, 40, 37, 3},
+                                  {2, 33, 5, 1},   {3, 16, 20, 2},  {8, 16, 18, 20}};
 
 // Random parameters of a site and the streams of some tokens.
 struct Site {
@@ -27,8 +28,14 @@ struct Site {
         wideScale(check::doubles(scale)),
         wideBase(check::doubles(base)),
         wideH(check::doubles(h)),
-        exact{c.streams, c.hidden, wideFn.data(), wideScale.data(), wideBase.data(), c.rounds,
-              static_cast<double>(0.01f), static_cast<double>(0.02f)} {}
+        exact{c.streams,
+              c.hidden,
+              wideFn.data(),
+              wideScale.data(),
+              wideBase.data(),
+              c.rounds,
+              static_cast<double>(0.01f),
+              static_cast<double>(0.02f)} {}
   std::int64_t rows;
   Floats fn, scale, base, h;
   qk::HyperSite site;
@@ -54,7 +61,8 @@ TEST_CASE("hyperPre agrees with fp64 at any number of streams and tokens") {
   INFO("seed ", random.seed());
   for (const Case& c : kCases) {
     const Site s(random, c);
-    const Floats y = check::everywhere([&](qk::Isa isa) { return pre(isa, c, s.site, s.h.data(), c.tokens); });
+    const Floats y =
+        check::everywhere([&](qk::Isa isa) { return pre(isa, c, s.site, s.h.data(), c.tokens); });
     Doubles u(static_cast<std::size_t>(c.tokens * c.hidden));
     Doubles post(static_cast<std::size_t>(c.tokens * c.streams));
     Doubles mix(static_cast<std::size_t>(c.tokens * c.streams * c.streams));
@@ -117,7 +125,8 @@ TEST_CASE("hyperPost mixes from source row to destination column and agrees with
     const Floats h = random.normals(c.tokens * c.streams * c.hidden);
     const Floats out = check::everywhere([&](qk::Isa isa) {
       Floats inPlace = h;
-      qk::cpu::hyperPost(isa, c.streams, c.hidden, y.data(), post.data(), mix.data(), c.tokens, inPlace.data());
+      qk::cpu::hyperPost(isa, c.streams, c.hidden, y.data(), post.data(), mix.data(), c.tokens,
+                         inPlace.data());
       return inPlace;
     });
     Doubles exact = check::doubles(h);
@@ -150,7 +159,8 @@ TEST_CASE("hyperHead agrees with fp64") {
     });
     Doubles exact(z.size());
     for (std::int64_t t = 0; t < c.tokens; ++t) {
-      qk::reference::hyperHead(s.exact, s.wideH.data() + t * c.streams * c.hidden, exact.data() + t * c.hidden);
+      qk::reference::hyperHead(s.exact, s.wideH.data() + t * c.streams * c.hidden,
+                               exact.data() + t * c.hidden);
     }
     CHECK(check::nmse(z, exact) < 1e-12);
   }
@@ -158,5 +168,6 @@ TEST_CASE("hyperHead agrees with fp64") {
 
 TEST_CASE("a number of streams beyond the limit is refused") {
   const qk::HyperSite site{9, 16, nullptr, nullptr, nullptr, 1, 0, 0};
-  CHECK_THROWS_AS(qk::cpu::hyperPre(qk::Isa::portable, site, nullptr, 1, nullptr, nullptr, nullptr), std::invalid_argument);
+  CHECK_THROWS_AS(qk::cpu::hyperPre(qk::Isa::portable, site, nullptr, 1, nullptr, nullptr, nullptr),
+                  std::invalid_argument);
 }

@@ -31,7 +31,7 @@ struct Case {
   bool rounded;
 };
 
-const std::vector<Case> kCases = {{8, 128, 100, true}, {1, 32, 1, true},   {3, 64, 16, true},
+const std::vector<Case> kCases = {{8, 128, 100, true}, {1, 32, 1, true},    {3, 64, 16, true},
                                   {64, 128, 33, true}, {8, 128, 50, false}, {2, 32, 17, false}};
 
 }  // namespace
@@ -50,7 +50,8 @@ TEST_CASE("scores agree with fp64 over the same finished operands") {
     for (const Floats& key : keys) packed.append(key.data());
     const Floats scores = check::everywhere([&](qk::Isa isa) {
       finished = projected;
-      qk::cpu::indexerQuery(isa, finished.data(), w.data(), c.heads, c.dim, 8, rope.row(37), c.rounded, query);
+      qk::cpu::indexerQuery(isa, finished.data(), w.data(), c.heads, c.dim, 8, rope.row(37), c.rounded,
+                            query);
       Floats out = check::poisoned(c.n);
       qk::cpu::indexerScores(isa, query, packed, c.n, out.data());
       return out;
@@ -60,8 +61,8 @@ TEST_CASE("scores agree with fp64 over the same finished operands") {
     Doubles weights = check::doubles(w);
     for (double& weight : weights) weight /= std::sqrt(static_cast<double>(c.heads * c.dim));
     Doubles exact(scores.size());
-    qk::reference::indexerScores(check::doubles(finished).data(), weights.data(), c.heads, c.dim, wide.data(), c.n,
-                                 exact.data());
+    qk::reference::indexerScores(check::doubles(finished).data(), weights.data(), c.heads, c.dim,
+                                 wide.data(), c.n, exact.data());
     CHECK(check::nmse(scores, exact) < 1e-12);
   }
 }

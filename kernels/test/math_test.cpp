@@ -39,18 +39,23 @@ const float kNan = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE("exp, log1p, sigmoid, silu and softplus are near the exact functions and have the same bits everywhere") {
+TEST_CASE(
+    "exp, log1p, sigmoid, silu and softplus are near the exact functions and have the same bits "
+    "everywhere") {
   check::Random random;
   INFO("seed ", random.seed());
   CHECK(worstUlps(qk::cpu::exp, spread(random, -87.3f, 88.7f), [](double x) { return std::exp(x); }) < 1.5);
   CHECK(worstUlps(qk::cpu::exp, spread(random, -0.5f, 0.5f), [](double x) { return std::exp(x); }) < 1.5);
-  CHECK(worstUlps(qk::cpu::log1pUnit, spread(random, 0.0f, 1.0f), [](double x) { return std::log1p(x); }) < 3);
-  CHECK(worstUlps(qk::cpu::log1pUnit, spread(random, 0.0f, 1e-6f), [](double x) { return std::log1p(x); }) < 3);
-  CHECK(worstUlps(qk::cpu::sigmoid, spread(random, -80.0f, 80.0f), [](double x) { return 1 / (1 + std::exp(-x)); }) < 4);
-  CHECK(worstUlps(qk::cpu::silu, spread(random, -80.0f, 80.0f), [](double x) { return x / (1 + std::exp(-x)); }) < 4);
-  CHECK(worstUlps(qk::cpu::softplus, spread(random, -80.0f, 80.0f), [](double x) {
-          return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
-        }) < 4);
+  CHECK(worstUlps(qk::cpu::log1pUnit, spread(random, 0.0f, 1.0f), [](double x) { return std::log1p(x); }) <
+        3);
+  CHECK(worstUlps(qk::cpu::log1pUnit, spread(random, 0.0f, 1e-6f), [](double x) { return std::log1p(x); }) <
+        3);
+  CHECK(worstUlps(qk::cpu::sigmoid, spread(random, -80.0f, 80.0f),
+                  [](double x) { return 1 / (1 + std::exp(-x)); }) < 4);
+  CHECK(worstUlps(qk::cpu::silu, spread(random, -80.0f, 80.0f),
+                  [](double x) { return x / (1 + std::exp(-x)); }) < 4);
+  CHECK(worstUlps(qk::cpu::softplus, spread(random, -80.0f, 80.0f),
+                  [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }) < 4);
 }
 
 TEST_CASE("exp is exact at 0, saturates at its ends and keeps NaN") {
@@ -71,7 +76,8 @@ TEST_CASE("a function of a vector is the function of its elements, whatever the 
   for (const Function function : {qk::cpu::exp, qk::cpu::sigmoid, qk::cpu::silu, qk::cpu::softplus}) {
     const Floats whole = apply(function, qk::bestIsa(), x);
     for (std::size_t n = 0; n <= x.size(); ++n) {
-      const Floats part = apply(function, qk::bestIsa(), Floats(x.begin(), x.begin() + static_cast<std::int64_t>(n)));
+      const Floats part =
+          apply(function, qk::bestIsa(), Floats(x.begin(), x.begin() + static_cast<std::int64_t>(n)));
       CHECK(check::sameBits(part, Floats(whole.begin(), whole.begin() + static_cast<std::int64_t>(n))));
     }
   }
@@ -114,8 +120,8 @@ TEST_CASE("swiglu clamps, weights and agrees with fp64") {
       return out;
     });
     check::Doubles exact(y.size());
-    qk::reference::swiglu(check::doubles(gate).data(), check::doubles(up).data(), n, 10, static_cast<double>(0.37f),
-                          exact.data());
+    qk::reference::swiglu(check::doubles(gate).data(), check::doubles(up).data(), n, 10,
+                          static_cast<double>(0.37f), exact.data());
     CHECK(check::nmse(y, exact) < 1e-13);
   }
   const float gate[4] = {20, 10, -20, 1};

@@ -47,7 +47,8 @@ TEST_CASE("rmsNorm agrees with fp64 with and without weight") {
   }
 }
 
-TEST_CASE("frequencies: window layers are plain, compressed layers interpolate by YaRN between pairs 15 and 25") {
+TEST_CASE(
+    "frequencies: window layers are plain, compressed layers interpolate by YaRN between pairs 15 and 25") {
   const std::vector<double> plain = qk::ropeFrequencies(real(), 0);
   const std::vector<double> yarn = qk::ropeFrequencies(real(), 4);
   REQUIRE(plain.size() == 32);
@@ -105,6 +106,7 @@ TEST_CASE("extending a rope table keeps the bits of the rows that exist") {
   qk::RopeTable whole(qk::ropeFrequencies(real(), 0));
   whole.extend(50);
   for (std::int64_t p = 0; p < 50; ++p) {
-    CHECK(check::sameBits(Floats(grown.row(p), grown.row(p) + 128), Floats(whole.row(p), whole.row(p) + 128)));
+    CHECK(
+        check::sameBits(Floats(grown.row(p), grown.row(p) + 128), Floats(whole.row(p), whole.row(p) + 128)));
   }
 }

@@ -1,5 +1,5 @@
-// Owns what tests of operations share: fresh random inputs with a printed seed, poisoned outputs, error measures, and the
-// instruction sets of this CPU.
+// Owns what tests of operations share: fresh random inputs with a printed seed, poisoned outputs, error
+// measures, and the instruction sets of this CPU.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -27,7 +27,9 @@ class Random {
   std::uint64_t seed() const { return seed_; }
   float normal() { return normal_(engine_); }
   float uniform(float low, float high) { return std::uniform_real_distribution<float>(low, high)(engine_); }
-  std::int64_t below(std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n - 1)(engine_); }
+  std::int64_t below(std::int64_t n) {
+    return std::uniform_int_distribution<std::int64_t>(0, n - 1)(engine_);
+  }
   Floats normals(std::int64_t n, float sigma = 1) {
     Floats values(static_cast<std::size_t>(n));
     for (float& value : values) value = sigma * normal();
@@ -99,7 +101,8 @@ inline std::vector<qk::Isa> isas() {
   return found;
 }
 
-// Runs `operation(isa)` -> Floats on every instruction set, checks that the bits are equal, and returns them.
+// Runs `operation(isa)` -> Floats on every instruction set, checks that the bits are equal, and returns
+// them.
 template <typename Operation>
 Floats everywhere(Operation operation) {
   const Floats expected = operation(qk::Isa::portable);

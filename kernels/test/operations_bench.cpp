@@ -1,5 +1,5 @@
-// A small program, not a test: CPU time of each operation at the shapes of the `mini` preset, per token and for 2048 tokens of
-// all its layers. Usage: operations_bench [portable|avx2|avx512]
+// A small program, not a test: CPU time of each operation at the shapes of the `mini` preset, per token and
+// for 2048 tokens of all its layers. Usage: operations_bench [portable|avx2|avx512]
 #include <ctime>
 
 #include <algorithm>
@@ -61,10 +61,10 @@ void measure(const char* name, double perRun, double sites, double flops, Run ru
 void hyper(qk::Isa isa) {
   const Floats fn = normals(24 * kStreams * kHidden, 0.02f), scale = normals(3), base = normals(24);
   const qk::HyperSite site{kStreams, kHidden, fn.data(), scale.data(), base.data(), 20, 1e-6f, 1e-6f};
-  Floats h = normals(kTokens * kStreams * kHidden), u(kTokens * kHidden), post(kTokens * 4), mix(kTokens * 16);
-  measure("hyperPre", kTokens, 12, 2.0 * 24 * 4096, [&] {
-    qk::cpu::hyperPre(isa, site, h.data(), kTokens, u.data(), post.data(), mix.data());
-  });
+  Floats h = normals(kTokens * kStreams * kHidden), u(kTokens * kHidden), post(kTokens * 4),
+         mix(kTokens * 16);
+  measure("hyperPre", kTokens, 12, 2.0 * 24 * 4096,
+          [&] { qk::cpu::hyperPre(isa, site, h.data(), kTokens, u.data(), post.data(), mix.data()); });
   measure("hyperPost", kTokens, 12, 2.0 * 5 * 4096, [&] {
     qk::cpu::hyperPost(isa, kStreams, kHidden, u.data(), post.data(), mix.data(), kTokens, h.data());
   });
@@ -74,29 +74,33 @@ void attention(qk::Isa isa) {
   constexpr std::int64_t n = 200;
   const Floats q = normals(kHeads * kDim), rows = normals((2 * n + 1) * kDim), sinks = normals(kHeads);
   std::vector<const float*> keys;
-  const float* aligned = rows.data() + (64 - reinterpret_cast<std::uintptr_t>(rows.data()) % 64) % 64 / sizeof(float);
+  const float* aligned =
+      rows.data() + (64 - reinterpret_cast<std::uintptr_t>(rows.data()) % 64) % 64 / sizeof(float);
   for (std::int64_t j = 0; j < n; ++j) keys.push_back(aligned + (j * 7 % (2 * n)) * kDim);
   Floats scratch(static_cast<std::size_t>(qk::cpu::attentionScratch(kHeads, kDim, n))), out(q.size());
   measure("attention, 200 keys", 1, 6, 4.0 * n * kHeads * kDim, [&] {
-    qk::cpu::attention(isa, q.data(), keys.data(), n, kHeads, kDim, sinks.data(), 0.088f, scratch.data(), out.data());
+    qk::cpu::attention(isa, q.data(), keys.data(), n, kHeads, kDim, sinks.data(), 0.088f, scratch.data(),
+                       out.data());
   });
 }
 
 void compressor(qk::Isa isa, std::int64_t ratio) {
   const qk::CompressorShape shape{ratio, kDim};
   const std::int64_t tokens = 2 * ratio;
-  const Floats k = normals(tokens * shape.width()), ape = normals(ratio * shape.width()), norm = normals(kDim);
+  const Floats k = normals(tokens * shape.width()), ape = normals(ratio * shape.width()),
+               norm = normals(kDim);
   qk::RopeTable table(std::vector<double>(kRope / 2, 0.1));
   table.extend(256);
   const qk::cpu::CompressorFinish finish{norm.data(), 1e-6f, kRope, qk::cpu::EntryKind::attention, true};
   qk::CompressorState state(shape);
   Floats out(kDim);
-  measure(ratio == 4 ? "compressor 4" : "compressor 128", static_cast<double>(tokens), ratio == 4 ? 4 : 2, 0, [&] {
-    state.append(k.data(), k.data(), ape.data(), tokens);
-    qk::cpu::compressorEntry(isa, state, state.entries() - 2, finish, table.row(0), out.data());
-    qk::cpu::compressorEntry(isa, state, state.entries() - 1, finish, table.row(0), out.data());
-    state.drop();
-  });
+  measure(ratio == 4 ? "compressor 4" : "compressor 128", static_cast<double>(tokens), ratio == 4 ? 4 : 2, 0,
+          [&] {
+            state.append(k.data(), k.data(), ape.data(), tokens);
+            qk::cpu::compressorEntry(isa, state, state.entries() - 2, finish, table.row(0), out.data());
+            qk::cpu::compressorEntry(isa, state, state.entries() - 1, finish, table.row(0), out.data());
+            state.drop();
+          });
 }
 
 void indexer(qk::Isa isa) {
@@ -120,7 +124,8 @@ void indexer(qk::Isa isa) {
   });
   measure("indexerScores, 256", 1, 2, 2.0 * heads * 128 * n,
           [&] { qk::cpu::indexerScores(isa, query, keys, n, scores.data()); });
-  measure("topK 64 of 256", 1, 2, 0, [&] { qk::cpu::topK(scores.data(), n, 64, scratch.data(), rows.data()); });
+  measure("topK 64 of 256", 1, 2, 0,
+          [&] { qk::cpu::topK(scores.data(), n, 64, scratch.data(), rows.data()); });
 }
 
 void small(qk::Isa isa) {
@@ -140,7 +145,8 @@ void small(qk::Isa isa) {
   Floats scratch(128), weights(6);
   std::vector<std::int32_t> experts(6);
   measure("route 6 of 64", 1, 6, 0, [&] {
-    qk::cpu::route(isa, shape, logits.data(), bias.data(), nullptr, scratch.data(), experts.data(), weights.data());
+    qk::cpu::route(isa, shape, logits.data(), bias.data(), nullptr, scratch.data(), experts.data(),
+                   weights.data());
   });
 }
 

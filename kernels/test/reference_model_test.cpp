@@ -1,4 +1,5 @@
-// The oracle is held to what its formulae say about who can influence whom; its operations have tests of their own.
+// The oracle is held to what its formulae say about who can influence whom; its operations have tests of
+// their own.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "qk/reference_model.h"
 
@@ -70,7 +71,8 @@ qk::reference::Weights randomWeights(check::Random& random, const qk::Dimensions
     Values values;
     for (std::int64_t i = 0; i < sizes.at(name); ++i) {
       const bool table = name.find("tid2eid") != std::string::npos;
-      values.push_back(table ? static_cast<double>(random.below(d.experts)) : static_cast<double>(random.normal()) * 0.5);
+      values.push_back(table ? static_cast<double>(random.below(d.experts))
+                             : static_cast<double>(random.normal()) * 0.5);
     }
     return values;
   });
@@ -78,7 +80,8 @@ qk::reference::Weights randomWeights(check::Random& random, const qk::Dimensions
 
 Tokens randomTokens(check::Random& random, const qk::Dimensions& d, std::int64_t n) {
   Tokens tokens;
-  for (std::int64_t i = 0; i < n; ++i) tokens.push_back(static_cast<std::int32_t>(random.below(d.vocabulary)));
+  for (std::int64_t i = 0; i < n; ++i)
+    tokens.push_back(static_cast<std::int32_t>(random.below(d.vocabulary)));
   return tokens;
 }
 
@@ -164,7 +167,8 @@ TEST_CASE("a hash layer routes by token id, any other by its input") {
     id = (id + 1) % 5;
   }
   const Values after = qk::reference::Model(d, weights).forward(tokens);
-  CHECK(Values(after.begin(), after.begin() + d.vocabulary) == Values(before.begin(), before.begin() + d.vocabulary));
+  CHECK(Values(after.begin(), after.begin() + d.vocabulary) ==
+        Values(before.begin(), before.begin() + d.vocabulary));
   CHECK(Values(after.begin() + d.vocabulary, after.begin() + 2 * d.vocabulary) !=
         Values(before.begin() + d.vocabulary, before.begin() + 2 * d.vocabulary));
 }

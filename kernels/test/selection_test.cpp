@@ -29,11 +29,12 @@ struct Routed {
   Floats weights;
 };
 
-Routed route(qk::Isa isa, const qk::RouterShape& shape, const Floats& logits, const Floats& bias, const Ids& hash) {
+Routed route(qk::Isa isa, const qk::RouterShape& shape, const Floats& logits, const Floats& bias,
+             const Ids& hash) {
   Routed r{Ids(static_cast<std::size_t>(shape.used), -1), check::poisoned(shape.used)};
   Floats scratch = check::poisoned(qk::cpu::routeScratch(shape));
-  qk::cpu::route(isa, shape, logits.data(), bias.empty() ? nullptr : bias.data(), hash.empty() ? nullptr : hash.data(),
-                 scratch.data(), r.experts.data(), r.weights.data());
+  qk::cpu::route(isa, shape, logits.data(), bias.empty() ? nullptr : bias.data(),
+                 hash.empty() ? nullptr : hash.data(), scratch.data(), r.experts.data(), r.weights.data());
   return r;
 }
 
@@ -95,7 +96,8 @@ TEST_CASE("equal affinities go to the lower expert, and experts come out ascendi
   CHECK(route(qk::bestIsa(), shape, Floats(8, 0.5f), {}, {}).experts == Ids{0, 1, 2});
   CHECK(route(qk::bestIsa(), shape, {0, 9, 1, 9, 2, 9, 3, 9}, {}, {}).experts == Ids{1, 3, 5});
   CHECK(route(qk::bestIsa(), shape, {0, 0, 0, 0, 0, 7, 8, 9}, {}, {}).experts == Ids{5, 6, 7});
-  CHECK(route(qk::bestIsa(), shape, {0, 0, 0, 0, 0, 7, 8, 9}, {99, 0, 0, 0, 0, 0, 0, 0}, {}).experts == Ids{0, 6, 7});
+  CHECK(route(qk::bestIsa(), shape, {0, 0, 0, 0, 0, 7, 8, 9}, {99, 0, 0, 0, 0, 0, 0, 0}, {}).experts ==
+        Ids{0, 6, 7});
 }
 
 TEST_CASE("hash layers take the table's experts, weigh them by affinity, and refuse ids out of range") {
@@ -108,7 +110,8 @@ TEST_CASE("hash layers take the table's experts, weigh them by affinity, and ref
   const Ids table = {9, 2, 11};
   Ids experts(3);
   Doubles weights(3);
-  qk::reference::route(shape, 1.5, check::doubles(logits).data(), nullptr, table.data(), experts.data(), weights.data());
+  qk::reference::route(shape, 1.5, check::doubles(logits).data(), nullptr, table.data(), experts.data(),
+                       weights.data());
   CHECK(experts == r.experts);
   CHECK(check::nmse(r.weights, weights) < 1e-12);
   CHECK_THROWS_AS(route(qk::bestIsa(), shape, logits, {}, {9, 16, 1}), std::out_of_range);

@@ -1,6 +1,7 @@
-// Owns sparse attention of one token. Scores: a head in each lane, 8 keys in registers, so a value of a key is broadcast to 16
-// heads. Outputs: 16 dimensions in a vector, 8 heads x 2 vectors in registers, so a key's vector serves 8 heads. Tiles only
-// group independent chains: every chain runs over all dimensions, or all keys, in ascending order.
+// Owns sparse attention of one token. Scores: a head in each lane, 8 keys in registers, so a value of a key
+// is broadcast to 16 heads. Outputs: 16 dimensions in a vector, 8 heads x 2 vectors in registers, so a key's
+// vector serves 8 heads. Tiles only group independent chains: every chain runs over all dimensions, or all
+// keys, in ascending order.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 
@@ -32,10 +33,10 @@ void transpose(const float* q, std::int64_t first, std::int64_t heads, std::int6
   }
 }
 
-// scores [n][16] = q . key * scale; returns the maximum over keys. A function of its own, so that the pointers to the keys of
-// a tile find registers.
-__attribute__((noinline)) F16 scoreAll(const float* qT, const float* const* keys, std::int64_t n, std::int64_t dim, float scale,
-                       float* scores) {
+// scores [n][16] = q . key * scale; returns the maximum over keys. A function of its own, so that the
+// pointers to the keys of a tile find registers.
+__attribute__((noinline)) F16 scoreAll(const float* qT, const float* const* keys, std::int64_t n,
+                                       std::int64_t dim, float scale, float* scores) {
   F16 top = broadcast(-__builtin_inff());
   const F16 factor = broadcast(scale);
   for (std::int64_t start = 0; start < n; start += kKeys) {
@@ -58,12 +59,13 @@ __attribute__((noinline)) F16 scoreAll(const float* qT, const float* const* keys
   return top;
 }
 
-// Adds p[h] * key over the keys from .. to-1 to out[h][d .. d+16*Vectors), which starts at +0; after the last key it is
-// multiplied by inverse[h]. `lanes` of the last vector are real, and `heads` of the tile's heads.
+// Adds p[h] * key over the keys from .. to-1 to out[h][d .. d+16*Vectors), which starts at +0; after the
+// last key it is multiplied by inverse[h]. `lanes` of the last vector are real, and `heads` of the tile's
+// heads.
 template <int Heads, int Vectors>
-QK_INLINE void outputTile(const float* p, const float* const* keys, std::int64_t from, std::int64_t to, bool last,
-                          std::int64_t d, std::int64_t lanes, const float* inverse, std::int64_t heads,
-                          std::int64_t dim, float* out) {
+QK_INLINE void outputTile(const float* p, const float* const* keys, std::int64_t from, std::int64_t to,
+                          bool last, std::int64_t d, std::int64_t lanes, const float* inverse,
+                          std::int64_t heads, std::int64_t dim, float* out) {
   F16 acc[Heads][Vectors];
   for (int h = 0; h < Heads; ++h) {
     const float* row = out + (h < heads ? h : heads - 1) * dim + d;
@@ -74,7 +76,8 @@ QK_INLINE void outputTile(const float* p, const float* const* keys, std::int64_t
   for (std::int64_t j = from; j < to; ++j) {
     const float* key = keys[j] + d;
     F16 value[Vectors];
-    for (int v = 0; v < Vectors; ++v) value[v] = v + 1 < Vectors ? load(key + 16 * v) : loadFirst(key + 16 * v, lanes);
+    for (int v = 0; v < Vectors; ++v)
+      value[v] = v + 1 < Vectors ? load(key + 16 * v) : loadFirst(key + 16 * v, lanes);
     for (int h = 0; h < Heads; ++h) {
       const F16 weight = broadcast(p[j * 16 + h]);
       for (int v = 0; v < Vectors; ++v) acc[h][v] = fma(weight, value[v], acc[h][v]);
@@ -88,10 +91,11 @@ QK_INLINE void outputTile(const float* p, const float* const* keys, std::int64_t
   }
 }
 
-// The outputs of up to 16 heads: p [n][16], inverse [16], out [heads][dim]. Keys are taken in blocks that stay in the
-// first-level cache while every tile passes over them.
-__attribute__((noinline)) void outputs(const float* p, const float* const* keys, std::int64_t n, const float* inverse, std::int64_t heads,
-             std::int64_t dim, float* out) {
+// The outputs of up to 16 heads: p [n][16], inverse [16], out [heads][dim]. Keys are taken in blocks that
+// stay in the first-level cache while every tile passes over them.
+__attribute__((noinline)) void outputs(const float* p, const float* const* keys, std::int64_t n,
+                                       const float* inverse, std::int64_t heads, std::int64_t dim,
+                                       float* out) {
   const std::int64_t fitting = kCachedFloats / dim;
   const std::int64_t block = fitting > 8 ? fitting : 8;
   for (std::int64_t from = 0; from < n; from += block) {
@@ -99,11 +103,13 @@ __attribute__((noinline)) void outputs(const float* p, const float* const* keys,
     for (std::int64_t h = 0; h < heads; h += kHeads) {
       std::int64_t d = 0;
       for (; d + 16 * kVectors <= dim; d += 16 * kVectors) {
-        outputTile<kHeads, kVectors>(p + h, keys, from, to, to == n, d, 16, inverse + h, heads - h, dim, out + h * dim);
+        outputTile<kHeads, kVectors>(p + h, keys, from, to, to == n, d, 16, inverse + h, heads - h, dim,
+                                     out + h * dim);
       }
       for (; d < dim; d += 16) {
         const std::int64_t lanes = dim - d < 16 ? dim - d : 16;
-        outputTile<kHeads, 1>(p + h, keys, from, to, to == n, d, lanes, inverse + h, heads - h, dim, out + h * dim);
+        outputTile<kHeads, 1>(p + h, keys, from, to, to == n, d, lanes, inverse + h, heads - h, dim,
+                              out + h * dim);
       }
     }
   }
@@ -111,8 +117,8 @@ __attribute__((noinline)) void outputs(const float* p, const float* const* keys,
 
 }  // namespace
 
-void attention(const float* q, const float* const* keys, std::int64_t n, std::int64_t heads, std::int64_t dim,
-               const float* sinks, float scale, float* scratch, float* out) {
+void attention(const float* q, const float* const* keys, std::int64_t n, std::int64_t heads,
+               std::int64_t dim, const float* sinks, float scale, float* scratch, float* out) {
   const std::int64_t groups = (heads + 15) / 16;
   const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(scratch) % 64;
   float* qT = scratch + (64 - misplaced) % 64 / sizeof(float);  // 64-byte vectors must not cross cache lines

@@ -1,5 +1,5 @@
-// Owns hyper-connections. Products with fn run over 4 tokens x 6 rows in registers; everything per token that is small
-// (sigmoids, Sinkhorn) runs with a token in each of the 16 lanes.
+// Owns hyper-connections. Products with fn run over 4 tokens x 6 rows in registers; everything per token
+// that is small (sigmoids, Sinkhorn) runs with a token in each of the 16 lanes.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 
@@ -18,7 +18,8 @@ constexpr int kTokens = 2;
 constexpr int kRows = 3;
 #endif
 
-// out[r][t] = dot(a[r], x[t]) for Rows rows and Tokens tokens, in the order of qk::cpu::dot; results [Rows][kBatch].
+// out[r][t] = dot(a[r], x[t]) for Rows rows and Tokens tokens, in the order of qk::cpu::dot; results
+// [Rows][kBatch].
 template <int Rows, int Tokens>
 QK_INLINE void dots(const float* const* a, const float* const* x, std::int64_t n, float* const* out) {
   F16 acc[Rows][Tokens];
@@ -59,8 +60,10 @@ QK_INLINE void squaresOf(const float* const* x, std::int64_t n, float* out) {
   }
 }
 
-// m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps). Lanes beyond `tokens` repeat the last.
-void project(const HyperSite& site, std::int64_t rows, const float* h, std::int64_t tokens, float (*m)[kBatch]) {
+// m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps). Lanes beyond `tokens`
+// repeat the last.
+void project(const HyperSite& site, std::int64_t rows, const float* h, std::int64_t tokens,
+             float (*m)[kBatch]) {
   const std::int64_t n = site.streams * site.hidden;
   float square[kBatch];
   for (std::int64_t t0 = 0; t0 < kBatch; t0 += kTokens) {
@@ -124,8 +127,10 @@ void sinkhorn(F16 (*c)[kMaxStreams], std::int64_t n, std::int64_t rounds, float 
   }
 }
 
-// u = sum_i pre[i] h_i of one token, i ascending by fma from +0. pre [streams], the next one `stride` floats on.
-void reduce(const float* pre, std::int64_t stride, const float* h, std::int64_t streams, std::int64_t hidden, float* u) {
+// u = sum_i pre[i] h_i of one token, i ascending by fma from +0. pre [streams], the next one `stride` floats
+// on.
+void reduce(const float* pre, std::int64_t stride, const float* h, std::int64_t streams, std::int64_t hidden,
+            float* u) {
   F16 weight[kMaxStreams];
   for (std::int64_t i = 0; i < streams; ++i) weight[i] = broadcast(pre[i * stride]);
   std::int64_t d = 0;
@@ -149,8 +154,8 @@ void reduce(const float* pre, std::int64_t stride, const float* h, std::int64_t 
 
 // Streams is known at compile time for the real model's four, 0 otherwise.
 template <std::int64_t Streams>
-QK_INLINE void postOne(std::int64_t streams, std::int64_t hidden, const float* y, const float* post, const float* mix,
-                       float* h) {
+QK_INLINE void postOne(std::int64_t streams, std::int64_t hidden, const float* y, const float* post,
+                       const float* mix, float* h) {
   const std::int64_t n = Streams > 0 ? Streams : streams;
   for (std::int64_t d = 0; d < hidden; d += 16) {
     const std::int64_t lanes = hidden - d;
@@ -167,7 +172,8 @@ QK_INLINE void postOne(std::int64_t streams, std::int64_t hidden, const float* y
 
 }  // namespace
 
-void hyperPre(const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post, float* mix) {
+void hyperPre(const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post,
+              float* mix) {
   const std::int64_t n = site.streams;
   const std::int64_t rows = n * (2 + n);
   alignas(64) float m[kMaxRows][kBatch];
@@ -198,8 +204,8 @@ void hyperPre(const HyperSite& site, const float* h, std::int64_t tokens, float*
   }
 }
 
-void hyperPost(std::int64_t streams, std::int64_t hidden, const float* y, const float* post, const float* mix,
-               std::int64_t tokens, float* h) {
+void hyperPost(std::int64_t streams, std::int64_t hidden, const float* y, const float* post,
+               const float* mix, std::int64_t tokens, float* h) {
   for (std::int64_t t = 0; t < tokens; ++t) {
     const float* yt = y + t * hidden;
     const float* pt = post + t * streams;

@@ -31,7 +31,8 @@ QK_INLINE U16 dot4(U16 sums, const std::uint8_t* k, const std::int8_t* q) {
 #endif
 }
 
-QK_INLINE F16 roundedDot(const IndexerOperands& o, std::int64_t head, const std::uint8_t* codes, const float* scales) {
+QK_INLINE F16 roundedDot(const IndexerOperands& o, std::int64_t head, const std::uint8_t* codes,
+                         const float* scales) {
   const std::int64_t groups = o.dim / 32;
   const std::int8_t* q = o.queryCodes + head * o.dim;
   F16 acc = zero();
@@ -57,8 +58,9 @@ void indexerScores(const IndexerOperands& o, std::int64_t n, float* scores) {
   for (std::int64_t start = 0; start < n; start += 16) {
     F16 score = zero();
     for (std::int64_t head = 0; head < o.heads; ++head) {
-      const F16 d = o.rounded ? roundedDot(o, head, o.keyCodes + start * o.dim, o.keyScales + start * (o.dim / 32))
-                              : plainDot(o, head, o.keyValues + start * o.dim);
+      const F16 d = o.rounded
+                        ? roundedDot(o, head, o.keyCodes + start * o.dim, o.keyScales + start * (o.dim / 32))
+                        : plainDot(o, head, o.keyValues + start * o.dim);
       score = fma(max(d, zero()), broadcast(o.weights[head]), score);
     }
     storeFirst(scores + start, n - start, score);

@@ -55,7 +55,8 @@ void swiglu(const float* gate, const float* up, std::int64_t n, float limit, flo
   std::int64_t i = 0;
   for (; i + 16 <= n; i += 16) store(out + i, swiglu16(load(gate + i), load(up + i), limit, weight));
   if (i < n) {
-    storeFirst(out + i, n - i, swiglu16(loadFirst(gate + i, n - i), loadFirst(up + i, n - i), limit, weight));
+    storeFirst(out + i, n - i,
+               swiglu16(loadFirst(gate + i, n - i), loadFirst(up + i, n - i), limit, weight));
   }
 }
 

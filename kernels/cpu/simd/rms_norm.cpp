@@ -12,7 +12,8 @@ void rmsNorm(const float* x, std::int64_t rows, std::int64_t n, const float* wei
     if (weight != nullptr) {
       for (std::int64_t i = 0; i < whole; i += 16) store(y + i, load(x + i) * r * load(weight + i));
       if (whole < n) {
-        storeFirst(y + whole, n - whole, loadFirst(x + whole, n - whole) * r * loadFirst(weight + whole, n - whole));
+        storeFirst(y + whole, n - whole,
+                   loadFirst(x + whole, n - whole) * r * loadFirst(weight + whole, n - whole));
       }
     } else {
       for (std::int64_t i = 0; i < whole; i += 16) store(y + i, load(x + i) * r);

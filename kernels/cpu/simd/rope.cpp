@@ -5,7 +5,8 @@
 namespace qk::QK_ISA {
 
 // (x, y) -> (x c - y s, y c + x s): the product with the cosine is rounded, the other is fused.
-void rope(float* x, std::int64_t rows, std::int64_t n, std::int64_t ropeDims, const float* tableRow, float direction) {
+void rope(float* x, std::int64_t rows, std::int64_t n, std::int64_t ropeDims, const float* tableRow,
+          float direction) {
   const float* cosines = tableRow;
   const float* sines = tableRow + ropeDims;
   const F16 sign = broadcast(direction);

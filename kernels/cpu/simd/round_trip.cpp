@@ -14,8 +14,8 @@ QK_INLINE float powerOfTwo(int e) {
   return value;
 }
 
-// The smallest e with amax <= top * 2^e where top = topSignificand * 2^topExponent; amax is a normal number. The logarithm
-// of the formula is taken on the bits: no rounding.
+// The smallest e with amax <= top * 2^e where top = topSignificand * 2^topExponent; amax is a normal number.
+// The logarithm of the formula is taken on the bits: no rounding.
 QK_INLINE int scaleExponentOf(float amax, std::uint32_t topSignificand, int topExponent) {
   std::uint32_t word;
   __builtin_memcpy(&word, &amax, sizeof word);
@@ -23,16 +23,16 @@ QK_INLINE int scaleExponentOf(float amax, std::uint32_t topSignificand, int topE
   return exponent - topExponent + ((word & 0x7fffffu) > topSignificand ? 1 : 0);
 }
 
-// Rounds v to `mantissaBits` bits after the leading one, ties to even; below 2^minExponent the step stays that of
-// 2^minExponent. Adding and taking away 1.5 * 2^23 steps does it.
+// Rounds v to `mantissaBits` bits after the leading one, ties to even; below 2^minExponent the step stays
+// that of 2^minExponent. Adding and taking away 1.5 * 2^23 steps does it.
 QK_INLINE F16 roundMantissa(F16 v, int mantissaBits, F16 minPower) {
   const F16 power = max(bits(bits(v) & broadcastBits(0x7f800000u)), minPower);
   const F16 magic = power * broadcast(1.5f * powerOfTwo(23 - mantissaBits));
   return (v + magic) - magic;
 }
 
-QK_INLINE void roundTrip(float* x, std::int64_t n, std::int64_t block, float floor, std::uint32_t topSignificand,
-                         int topExponent, int mantissaBits, int minExponent) {
+QK_INLINE void roundTrip(float* x, std::int64_t n, std::int64_t block, float floor,
+                         std::uint32_t topSignificand, int topExponent, int mantissaBits, int minExponent) {
   const F16 minPower = broadcast(powerOfTwo(minExponent));
   for (std::int64_t start = 0; start < n; start += block) {
     const std::int64_t end = start + block < n ? start + block : n;
@@ -42,7 +42,8 @@ QK_INLINE void roundTrip(float* x, std::int64_t n, std::int64_t block, float flo
     const F16 scale = broadcast(powerOfTwo(e));
     const F16 inverse = broadcast(powerOfTwo(-e));
     for (std::int64_t i = start; i < end; i += 16) {
-      storeFirst(x + i, end - i, roundMantissa(loadFirst(x + i, end - i) * inverse, mantissaBits, minPower) * scale);
+      storeFirst(x + i, end - i,
+                 roundMantissa(loadFirst(x + i, end - i) * inverse, mantissaBits, minPower) * scale);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Owns the declarations of what cpu/simd defines for every instruction set; the public headers say what each does.
+// Owns the declarations of what cpu/simd defines for every instruction set; the public headers say what each
+// does.
 #pragma once
 
 #include "cpu/dispatch.h"
@@ -35,25 +36,28 @@ QK_DECLARE_VARIANTS(
 
   void rmsNorm(const float* x, std::int64_t rows, std::int64_t n, const float* weight, float eps, float* y);
   // direction +1 forward, -1 inverse.
-  void rope(float* x, std::int64_t rows, std::int64_t n, std::int64_t ropeDims, const float* tableRow, float direction);
+  void rope(float* x, std::int64_t rows, std::int64_t n, std::int64_t ropeDims, const float* tableRow,
+            float direction);
 
   void roundTripE4m3(float* x, std::int64_t n);
   void roundTripE2m1(float* x, std::int64_t n);
   void hadamard(float* x, std::int64_t n);
 
-  void hyperPre(const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post, float* mix);
-  void hyperPost(std::int64_t streams, std::int64_t hidden, const float* y, const float* post, const float* mix,
-                 std::int64_t tokens, float* h);
+  void hyperPre(const HyperSite& site, const float* h, std::int64_t tokens, float* u, float* post,
+                float* mix);
+  void hyperPost(std::int64_t streams, std::int64_t hidden, const float* y, const float* post,
+                 const float* mix, std::int64_t tokens, float* h);
   void hyperHead(const HyperSite& site, const float* h, std::int64_t tokens, float* z);
 
-  // `slots` rows of k and z, each [dim], the next one `stride` floats on, in two runs: previous (may be null), then current.
+  // `slots` rows of k and z, each [dim], the next one `stride` floats on, in two runs: previous (may be
+  // null), then current.
   void pool(const float* previousK, const float* previousZ, const float* currentK, const float* currentZ,
             std::int64_t slots, std::int64_t stride, std::int64_t dim, float* out);
 
   // Raw pointers of an IndexerQuery and of IndexerKeys (from group 0).
   void indexerScores(const IndexerOperands& operands, std::int64_t n, float* scores);
-  void attention(const float* q, const float* const* keys, std::int64_t n, std::int64_t heads, std::int64_t dim,
-                 const float* sinks, float scale, float* scratch, float* out);
+  void attention(const float* q, const float* const* keys, std::int64_t n, std::int64_t heads,
+                 std::int64_t dim, const float* sinks, float scale, float* scratch, float* out);
   // a[i] = sqrt(softplus(logits[i])).
   void affinity(const float* logits, std::int64_t n, float* a);
 )

@@ -1,5 +1,6 @@
-// Owns F16 and U16: sixteen lanes of float and of uint32, element-wise, as one AVX-512 register, two AVX2 registers or an
-// array. Every function does the same IEEE operation on each lane on every instruction set: that is what makes bits equal.
+// Owns F16 and U16: sixteen lanes of float and of uint32, element-wise, as one AVX-512 register, two AVX2
+// registers or an array. Every function does the same IEEE operation on each lane on every instruction set:
+// that is what makes bits equal.
 #pragma once
 
 #include <cstdint>

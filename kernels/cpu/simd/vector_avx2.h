@@ -1,4 +1,5 @@
-// Owns the AVX2 form of F16 and U16: two registers; include cpu/simd/vector.h, whose AVX-512 form describes the functions.
+// Owns the AVX2 form of F16 and U16: two registers; include cpu/simd/vector.h, whose AVX-512 form describes
+// the functions.
 #pragma once
 
 namespace qk::QK_ISA {
@@ -33,7 +34,8 @@ QK_INLINE F16 ifLess(F16 a, F16 b, F16 x, F16 y) {
 template <int Distance>
 QK_INLINE F16 exchange(F16 x) {
   if constexpr (Distance == 8) return {x.b, x.a};
-  if constexpr (Distance == 4) return {_mm256_permute2f128_ps(x.a, x.a, 1), _mm256_permute2f128_ps(x.b, x.b, 1)};
+  if constexpr (Distance == 4)
+    return {_mm256_permute2f128_ps(x.a, x.a, 1), _mm256_permute2f128_ps(x.b, x.b, 1)};
   if constexpr (Distance == 2) return {_mm256_permute_ps(x.a, 0x4e), _mm256_permute_ps(x.b, 0x4e)};
   if constexpr (Distance == 1) return {_mm256_permute_ps(x.a, 0xb1), _mm256_permute_ps(x.b, 0xb1)};
 }

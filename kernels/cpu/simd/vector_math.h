@@ -1,19 +1,19 @@
-// Owns the transcendental functions on sixteen lanes; qk/math.h states their domains. All of them are straight-line
-// arithmetic, so a lane's bits do not depend on its neighbours or on the instruction set.
+// Owns the transcendental functions on sixteen lanes; qk/math.h states their domains. All of them are
+// straight-line arithmetic, so a lane's bits do not depend on its neighbours or on the instruction set.
 #pragma once
 
 #include "cpu/simd/vector.h"
 
 namespace qk::QK_ISA {
 
-// x = n ln2 + r with |r| <= ln2 / 2, n by adding and taking away 1.5 * 2^23 (round to nearest even); a degree-7 polynomial
-// in r; 2^n in two factors because n reaches 128.
+// x = n ln2 + r with |r| <= ln2 / 2, n by adding and taking away 1.5 * 2^23 (round to nearest even); a
+// degree-7 polynomial in r; 2^n in two factors because n reaches 128.
 QK_INLINE F16 exp16(F16 x) {
   const F16 magic = broadcast(12582912.0f);
   const F16 shifted = fma(x, broadcast(1.44269504f), magic);
   const F16 n = shifted - magic;
-  F16 r = fma(n, broadcast(-0.693359375f), x);     // 9 bits of ln2: n times it is exact
-  r = fma(n, broadcast(2.12194440e-4f), r);        // the rest
+  F16 r = fma(n, broadcast(-0.693359375f), x);  // 9 bits of ln2: n times it is exact
+  r = fma(n, broadcast(2.12194440e-4f), r);     // the rest
   F16 p = broadcast(1.9875691500e-4f);
   p = fma(p, r, broadcast(1.3981999507e-3f));
   p = fma(p, r, broadcast(8.3334519073e-3f));
@@ -51,7 +51,8 @@ QK_INLINE F16 silu16(F16 x) { return x * sigmoid16(x); }
 
 QK_INLINE F16 softplus16(F16 x) { return max(x, zero()) + log1pUnit16(exp16(-abs(x))); }
 
-// silu(min(gate, limit)) * clamp(up, -limit, limit) * weight. A NaN stays: min and max keep their second operand then.
+// silu(min(gate, limit)) * clamp(up, -limit, limit) * weight. A NaN stays: min and max keep their second
+// operand then.
 QK_INLINE F16 swiglu16(F16 gate, F16 up, float limit, float weight) {
   const F16 g = min(broadcast(limit), gate);
   const F16 u = max(broadcast(-limit), min(broadcast(limit), up));

@@ -1,5 +1,5 @@
-// Owns the plain C++ form of F16 and U16: loops over arrays; include cpu/simd/vector.h, whose AVX-512 form describes the
-// functions.
+// Owns the plain C++ form of F16 and U16: loops over arrays; include cpu/simd/vector.h, whose AVX-512 form
+// describes the functions.
 #pragma once
 
 namespace qk::QK_ISA {

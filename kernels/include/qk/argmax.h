@@ -5,7 +5,8 @@
 
 namespace qk::cpu {
 
-// Index of the largest of n >= 1 logits, the lowest at a tie. Throws std::domain_error naming the index of a NaN.
+// Index of the largest of n >= 1 logits, the lowest at a tie. Throws std::domain_error naming the index of a
+// NaN.
 std::int64_t argmax(const float* logits, std::int64_t n);
 
 }  // namespace qk::cpu

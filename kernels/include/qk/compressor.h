@@ -1,6 +1,6 @@
-// Owns the compressor: every block of `ratio` tokens becomes one key entry, pooled by a softmax per channel over its slots
-// (ratio 4: the 4 tokens of the block before, first half of the channels, and the 4 of the block, second half), then
-// RMSNorm, RoPE at the block's first token, and the storage rounding.
+// Owns the compressor: every block of `ratio` tokens becomes one key entry, pooled by a softmax per channel
+// over its slots (ratio 4: the 4 tokens of the block before, first half of the channels, and the 4 of the
+// block, second half), then RMSNorm, RoPE at the block's first token, and the storage rounding.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct CompressorShape {
   std::int64_t width() const { return overlaps() ? 2 * dim : dim; }
 };
 
-// Raw (k, z) rows of consecutive tokens, kept as long as a later entry needs them: so the chunks in which tokens arrive
-// cannot show in an entry's bits. Copyable: a copy is a snapshot.
+// Raw (k, z) rows of consecutive tokens, kept as long as a later entry needs them: so the chunks in which
+// tokens arrive cannot show in an entry's bits. Copyable: a copy is a snapshot.
 class CompressorState {
  public:
   explicit CompressorState(CompressorShape shape) : shape_(shape) {}
   const CompressorShape& shape() const { return shape_; }
 
-  // Appends `tokens` rows at the current position: k and gate [tokens][width], ape [ratio][width] is added to gate (one
-  // float addition). Invalidates rows taken before.
+  // Appends `tokens` rows at the current position: k and gate [tokens][width], ape [ratio][width] is added
+  // to gate (one float addition). Invalidates rows taken before.
   void append(const float* k, const float* gate, const float* ape, std::int64_t tokens);
   // Tokens seen so far; complete entries so far = position() / ratio.
   std::int64_t position() const { return position_; }
@@ -58,11 +58,13 @@ struct CompressorFinish {
   float rmsEps = 0;
   std::int64_t ropeDims = 0;
   EntryKind kind = EntryKind::attention;
-  bool roundTrip = true;  // attention: E4M3 on the first dim - ropeDims; indexer: E2M1 after the Hadamard (always done)
+  bool roundTrip =
+      true;  // attention: E4M3 on the first dim - ropeDims; indexer: E2M1 after the Hadamard (always done)
 };
 
-// Entry `j` before norm: out [dim]. Every slot in ascending order: first the block before, then the block itself.
-// Block 0 has no block before (value 0, weight 0). Reads `state` only: threads may take different entries.
+// Entry `j` before norm: out [dim]. Every slot in ascending order: first the block before, then the block
+// itself. Block 0 has no block before (value 0, weight 0). Reads `state` only: threads may take different
+// entries.
 void compressorPool(Isa isa, const CompressorState& state, std::int64_t j, float* out);
 
 // Pool, norm, RoPE by `tableRow` (of position j * ratio), rounding: out [dim].
@@ -74,6 +76,7 @@ void compressorEntry(Isa isa, const CompressorState& state, std::int64_t j, cons
 namespace qk::reference {
 
 // k and z [tokens][width] of a whole sequence (APE already in z): out [dim].
-void compressorPool(const CompressorShape& shape, const double* k, const double* z, std::int64_t j, double* out);
+void compressorPool(const CompressorShape& shape, const double* k, const double* z, std::int64_t j,
+                    double* out);
 
 }  // namespace qk::reference

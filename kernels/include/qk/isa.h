@@ -1,4 +1,5 @@
-// Owns the choice of instruction set. Every operation gives the same bits on each of them; only the speed differs.
+// Owns the choice of instruction set. Every operation gives the same bits on each of them; only the speed
+// differs.
 #pragma once
 
 #include <string_view>

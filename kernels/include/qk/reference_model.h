@@ -1,5 +1,5 @@
-// Owns the oracle: the whole model in fp64, read off its formulae. Nothing is cached, chunked or fused; a forward of T tokens
-// costs O(T^2). What it computes is the definition that the fast path is held against.
+// Owns the oracle: the whole model in fp64, read off its formulae. Nothing is cached, chunked or fused; a
+// forward of T tokens costs O(T^2). What it computes is the definition that the fast path is held against.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,11 @@ struct LayerWeights {
   Values attentionNorm, queryA, queryANorm, queryB, kv, kvNorm, sinks, outputA, outputB;
   CompressorWeights compressor;         // ratio 4 and 128
   CompressorWeights indexerCompressor;  // ratio 4
-  Values indexerWeights, indexerQueryB;  // [indexer heads][D], [indexer heads * indexer dim][queryRank]; ratio 4
-  Values ffnNorm, router, routerBias;    // routerBias empty in hash layers
-  std::vector<std::int32_t> hashTable;   // [V][k] in hash layers, else empty
-  Values gate, up, down;                 // [E][F][D], [E][F][D], [E][D][F]
+  Values indexerWeights,
+      indexerQueryB;  // [indexer heads][D], [indexer heads * indexer dim][queryRank]; ratio 4
+  Values ffnNorm, router, routerBias;   // routerBias empty in hash layers
+  std::vector<std::int32_t> hashTable;  // [V][k] in hash layers, else empty
+  Values gate, up, down;                // [E][F][D], [E][F][D], [E][D][F]
   Values sharedGate, sharedUp, sharedDown;
 };
 
@@ -40,9 +41,11 @@ struct Weights {
   std::vector<LayerWeights> layers;
 };
 
-// Asks for every tensor by its name in the file ("token_embd.weight", "blk.3.hc_attn_fn.weight", ...) and checks its size;
-// throws std::invalid_argument naming the tensor otherwise. I32 tables arrive as doubles too.
-Weights loadWeights(const Dimensions& dimensions, const std::function<Values(const std::string& name)>& tensor);
+// Asks for every tensor by its name in the file ("token_embd.weight", "blk.3.hc_attn_fn.weight", ...) and
+// checks its size; throws std::invalid_argument naming the tensor otherwise. I32 tables arrive as doubles
+// too.
+Weights loadWeights(const Dimensions& dimensions,
+                    const std::function<Values(const std::string& name)>& tensor);
 
 class Model {
  public:

@@ -9,12 +9,14 @@ namespace qk::cpu {
 
 // `rows` vectors of `n` values, one after the other, each normalised by itself; weight [n] or null for none.
 // The sum of squares has the order of qk::cpu::dot. `y` may be `x`. Threads may take any range of rows.
-void rmsNorm(Isa isa, const float* x, std::int64_t rows, std::int64_t n, const float* weight, float eps, float* y);
+void rmsNorm(Isa isa, const float* x, std::int64_t rows, std::int64_t n, const float* weight, float eps,
+             float* y);
 
 }  // namespace qk::cpu
 
 namespace qk::reference {
 
-void rmsNorm(const double* x, std::int64_t rows, std::int64_t n, const double* weight, double eps, double* y);
+void rmsNorm(const double* x, std::int64_t rows, std::int64_t n, const double* weight, double eps,
+             double* y);
 
 }  // namespace qk::reference

@@ -1,8 +1,9 @@
-// Owns rotary position embedding: interleaved pairs (2i, 2i+1) of the last `ropeDims` values of a vector, plain or YaRN
-// (frequencies interpolated, no magnitude factor), forward and inverse.
+// Owns rotary position embedding: interleaved pairs (2i, 2i+1) of the last `ropeDims` values of a vector,
+// plain or YaRN (frequencies interpolated, no magnitude factor), forward and inverse.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "qk/dimensions.h"
@@ -19,7 +20,8 @@ std::vector<double> ropeFrequencies(const Dimensions& dimensions, std::int32_t r
 class RopeTable {
  public:
   explicit RopeTable(std::vector<double> frequencies) : frequencies_(std::move(frequencies)) {}
-  // Makes the rows of the positions 0 .. positions-1; not while another thread reads. Rows that exist keep their bits.
+  // Makes the rows of the positions 0 .. positions-1; not while another thread reads. Rows that exist keep
+  // their bits.
   void extend(std::int64_t positions);
   std::int64_t positions() const { return positions_; }
   std::int64_t ropeDims() const { return 2 * static_cast<std::int64_t>(frequencies_.size()); }
@@ -37,8 +39,8 @@ namespace qk::cpu {
 
 enum class Rotation { forward, inverse };
 
-// Rotates in place the last `ropeDims` of each of `rows` vectors of `n` floats by one table row (all rows of one call are at
-// the same position: the heads of a token, or one key).
+// Rotates in place the last `ropeDims` of each of `rows` vectors of `n` floats by one table row (all rows of
+// one call are at the same position: the heads of a token, or one key).
 void rope(Isa isa, float* x, std::int64_t rows, std::int64_t n, std::int64_t ropeDims, const float* tableRow,
           Rotation rotation);
 
@@ -47,7 +49,7 @@ void rope(Isa isa, float* x, std::int64_t rows, std::int64_t n, std::int64_t rop
 namespace qk::reference {
 
 // In place; the angle of pair i is position * frequencies[i], its sign turned when inverse.
-void rope(double* x, std::int64_t rows, std::int64_t n, const std::vector<double>& frequencies, std::int64_t position,
-          bool inverse);
+void rope(double* x, std::int64_t rows, std::int64_t n, const std::vector<double>& frequencies,
+          std::int64_t position, bool inverse);
 
 }  // namespace qk::reference

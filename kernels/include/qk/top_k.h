@@ -7,7 +7,8 @@ namespace qk::cpu {
 
 // Writes min(k, n) indices to `out` and returns how many. +0 and -0 are equal; NaN ranks below everything.
 // scratch: n uint32. Linear in n.
-std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch, std::int32_t* out);
+std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch,
+                  std::int32_t* out);
 
 }  // namespace qk::cpu
 
