@@ -1,4 +1,5 @@
-// Owns the module `engine.node`: what it exports and how it ends. The surface is described in src/engine/addon.ts.
+// Owns the module `engine.node`: what it exports and how it ends. The surface is described in
+// src/engine/addon.ts.
 #include <napi.h>
 
 #include "arguments.h"
@@ -59,13 +60,16 @@ qe::CreateOptions readCreateOptions(const Napi::CallbackInfo& info) {
   return options;
 }
 
-// Calls a JavaScript function with (doneBytes, totalBytes). An exception of it is reported as uncaught by Node.
+// Calls a JavaScript function with (doneBytes, totalBytes). An exception of it is reported as uncaught by
+// Node.
 qe::Progress makeProgress(const std::shared_ptr<Dispatcher>& dispatcher, const Napi::Function& listener) {
-  // The worker may hold the last copy, but a reference may only go on the JavaScript thread. At exit, where no task runs
-  // any more, it goes with the environment.
+  // The worker may hold the last copy, but a reference may only go on the JavaScript thread. At exit, where
+  // no task runs any more, it goes with the environment.
   const std::shared_ptr<Napi::FunctionReference> onProgress(
       new Napi::FunctionReference(Napi::Persistent(listener)),
-      [dispatcher](Napi::FunctionReference* reference) { dispatcher->post([reference](Napi::Env) { delete reference; }); });
+      [dispatcher](Napi::FunctionReference* reference) {
+        dispatcher->post([reference](Napi::Env) { delete reference; });
+      });
   auto lastMs = std::make_shared<double>(0);
   return [dispatcher, onProgress, lastMs](std::uint64_t doneBytes, std::uint64_t totalBytes) {
     const double nowMs = qe::wallMs();
@@ -108,7 +112,8 @@ Napi::Value inspectModel(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
-  auto* environment = new Environment(env);  // owned by the environment's instance data from the next line on
+  auto* environment =
+      new Environment(env);  // owned by the environment's instance data from the next line on
   env.SetInstanceData(environment);
   environment->engineConstructor = Napi::Persistent(EngineObject::define(env));
   env.AddCleanupHook([environment] { environment->end(); });
@@ -122,5 +127,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
 }  // namespace
 }  // namespace addon
 
-static Napi::Object initialiseModule(Napi::Env env, Napi::Object exports) { return addon::initialise(env, exports); }
+static Napi::Object initialiseModule(Napi::Env env, Napi::Object exports) {
+  return addon::initialise(env, exports);
+}
 NODE_API_MODULE(engine, initialiseModule)

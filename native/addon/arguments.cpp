@@ -12,7 +12,10 @@ std::string found(const Napi::Value& value) {
   if (value.IsUndefined()) return "nothing";
   if (value.IsNumber() || value.IsBoolean() || value.IsNull()) return value.ToString().Utf8Value();
   if (value.IsString()) return std::string("\"").append(value.As<Napi::String>().Utf8Value()).append("\"");
-  return value.IsArray() ? "an array" : value.IsFunction() ? "a function" : value.IsObject() ? "an object" : "something else";
+  return value.IsArray()      ? "an array"
+         : value.IsFunction() ? "a function"
+         : value.IsObject()   ? "an object"
+                              : "something else";
 }
 
 [[noreturn]] void refuse(const Napi::Value& value, const std::string& field, const std::string& wanted) {
@@ -29,8 +32,10 @@ Napi::Object readOptions(const Napi::CallbackInfo& info, std::size_t index, cons
   const Napi::Array names = object.GetPropertyNames();
   for (std::uint32_t i = 0; i < names.Length(); ++i) {
     const std::string given = names.Get(i).ToString().Utf8Value();
-    const bool known = std::any_of(fields.begin(), fields.end(), [&](const char* field) { return given == field; });
-    if (!known) throw Napi::TypeError::New(info.Env(), std::string(name) + "." + given + " is not an option");
+    const bool known =
+        std::any_of(fields.begin(), fields.end(), [&](const char* field) { return given == field; });
+    if (!known)
+      throw Napi::TypeError::New(info.Env(), std::string(name) + "." + given + " is not an option");
   }
   return object;
 }
@@ -38,7 +43,8 @@ Napi::Object readOptions(const Napi::CallbackInfo& info, std::size_t index, cons
 std::string readText(const Napi::Value& value, const std::string& field) {
   if (!value.IsString()) refuse(value, field, "a string");
   std::string text = value.As<Napi::String>().Utf8Value();
-  if (text.empty() || text.find('\0') != std::string::npos) refuse(value, field, "a string that is not empty and has no NUL");
+  if (text.empty() || text.find('\0') != std::string::npos)
+    refuse(value, field, "a string that is not empty and has no NUL");
   return text;
 }
 
@@ -47,7 +53,8 @@ bool readFlag(const Napi::Value& value, const std::string& field) {
   return value.As<Napi::Boolean>().Value();
 }
 
-std::int64_t readInteger(const Napi::Value& value, const std::string& field, std::int64_t least, std::int64_t most) {
+std::int64_t readInteger(const Napi::Value& value, const std::string& field, std::int64_t least,
+                         std::int64_t most) {
   const std::string wanted = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   if (!value.IsNumber()) refuse(value, field, wanted);
   const double number = value.As<Napi::Number>().DoubleValue();
@@ -66,8 +73,8 @@ std::vector<std::int32_t> readTokenArray(const Napi::Value& value, const std::st
   return tokens;
 }
 
-std::vector<std::int64_t> readIntegers(const Napi::Value& value, const std::string& field, std::int64_t least,
-                                       std::int64_t most) {
+std::vector<std::int64_t> readIntegers(const Napi::Value& value, const std::string& field,
+                                       std::int64_t least, std::int64_t most) {
   if (!value.IsArray()) refuse(value, field, "an array of whole numbers");
   const auto array = value.As<Napi::Array>();
   std::vector<std::int64_t> numbers;

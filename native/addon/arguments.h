@@ -1,4 +1,5 @@
-// Owns the reading of arguments from JavaScript: everything wrong with one is a TypeError that names the field.
+// Owns the reading of arguments from JavaScript: everything wrong with one is a TypeError that names the
+// field.
 #pragma once
 
 #include <napi.h>
@@ -19,10 +20,11 @@ Napi::Object readOptions(const Napi::CallbackInfo& info, std::size_t index, cons
 
 std::string readText(const Napi::Value& value, const std::string& field);
 bool readFlag(const Napi::Value& value, const std::string& field);
-std::int64_t readInteger(const Napi::Value& value, const std::string& field, std::int64_t least, std::int64_t most);
+std::int64_t readInteger(const Napi::Value& value, const std::string& field, std::int64_t least,
+                         std::int64_t most);
 std::vector<std::int32_t> readTokenArray(const Napi::Value& value, const std::string& field);  // Int32Array
-std::vector<std::int64_t> readIntegers(const Napi::Value& value, const std::string& field, std::int64_t least,
-                                       std::int64_t most);
+std::vector<std::int64_t> readIntegers(const Napi::Value& value, const std::string& field,
+                                       std::int64_t least, std::int64_t most);
 // Null and undefined give an empty function.
 Napi::Function readOptionalFunction(const Napi::Value& value, const std::string& field);
 

@@ -2,7 +2,9 @@
 
 namespace addon {
 
-Dispatcher::Dispatcher(Napi::Env env) : channel_(Channel::New(env, "qualify engine", 0, 1)) { channel_.Unref(env); }
+Dispatcher::Dispatcher(Napi::Env env) : channel_(Channel::New(env, "qualify engine", 0, 1)) {
+  channel_.Unref(env);
+}
 
 void Dispatcher::post(Task task) {
   auto owned = std::make_unique<Task>(std::move(task));

@@ -15,7 +15,8 @@ class Dispatcher {
 
   explicit Dispatcher(Napi::Env env);
 
-  // Runs a task on the JavaScript thread, in the order of the calls of a thread. Dropped after shut. Any thread.
+  // Runs a task on the JavaScript thread, in the order of the calls of a thread. Dropped after shut. Any
+  // thread.
   void post(Task task);
 
   // JavaScript thread only. The event loop stays alive while something is held.

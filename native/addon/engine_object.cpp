@@ -1,4 +1,5 @@
-// The life of an engine object. Everything here runs on the JavaScript thread, except the jobs given to the worker.
+// The life of an engine object. Everything here runs on the JavaScript thread, except the jobs given to the
+// worker.
 #include "engine_object.h"
 
 #include <exception>
@@ -24,14 +25,16 @@ qe::OpenOptions readOpenOptions(const Napi::CallbackInfo& info) {
     }
   }
   options.contextTokens = readInteger(given.Get("contextTokens"), "options.contextTokens", 1, kMostContext);
-  options.cacheSlots = static_cast<int>(readInteger(given.Get("cacheSlots"), "options.cacheSlots", 0, kMostSlots));
+  options.cacheSlots =
+      static_cast<int>(readInteger(given.Get("cacheSlots"), "options.cacheSlots", 0, kMostSlots));
   if (given.Get("isa").IsNull()) return options;
   const std::string isa = readText(given.Get("isa"), "options.isa");
   for (const qk::Isa candidate : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
     if (isa == qk::name(candidate)) options.isa = candidate;
   }
   if (!options.isa) {
-    throw Napi::TypeError::New(info.Env(), "options.isa must be avx512, avx2, portable or null, got \"" + isa + "\"");
+    throw Napi::TypeError::New(info.Env(),
+                               "options.isa must be avx512, avx2, portable or null, got \"" + isa + "\"");
   }
   return options;
 }
@@ -41,10 +44,12 @@ qe::Request readRequest(const Napi::CallbackInfo& info) {
       readOptions(info, 0, "request", {"tokens", "generatedTokens", "chunk", "reuseCache", "stopTokens"});
   qe::Request request;
   request.tokens = readTokenArray(given.Get("tokens"), "request.tokens");
-  request.generatedTokens = readInteger(given.Get("generatedTokens"), "request.generatedTokens", 0, kMostContext);
+  request.generatedTokens =
+      readInteger(given.Get("generatedTokens"), "request.generatedTokens", 0, kMostContext);
   request.chunk = readInteger(given.Get("chunk"), "request.chunk", 1, kMostContext);
   request.reuseCache = readFlag(given.Get("reuseCache"), "request.reuseCache");
-  for (const std::int64_t token : readIntegers(given.Get("stopTokens"), "request.stopTokens", 0, INT32_MAX)) {
+  for (const std::int64_t token :
+       readIntegers(given.Get("stopTokens"), "request.stopTokens", 0, INT32_MAX)) {
     request.stopTokens.push_back(static_cast<std::int32_t>(token));
   }
   return request;
@@ -137,7 +142,8 @@ std::pair<std::int64_t, EngineObject::Pending&> EngineObject::begin(Napi::Env en
   dispatcher_->hold(env);
   const std::int64_t id = nextId_++;
   const auto [entry, inserted] = pending_.try_emplace(
-      id, Pending{Napi::Promise::Deferred::New(env), {}, std::make_shared<std::atomic<bool>>(false), nullptr});
+      id,
+      Pending{Napi::Promise::Deferred::New(env), {}, std::make_shared<std::atomic<bool>>(false), nullptr});
   return {id, entry->second};
 }
 
@@ -219,7 +225,8 @@ Napi::Value EngineObject::logits(const Napi::CallbackInfo& info) {
         auto rows = std::make_shared<const std::vector<double>>(engine->referenceLogits(request.tokens));
         return [rows](Napi::Env jsEnv) { return toValue(jsEnv, *rows); };
       }
-      auto rows = std::make_shared<const std::vector<float>>(engine->logits(request.tokens, request.chunk, *cancelled));
+      auto rows = std::make_shared<const std::vector<float>>(
+          engine->logits(request.tokens, request.chunk, *cancelled));
       return [rows](Napi::Env jsEnv) { return toValue(jsEnv, *rows); };
     });
     dispatcher->post([this, id, make](Napi::Env jsEnv) { finish(jsEnv, id, make); });
@@ -232,9 +239,13 @@ void EngineObject::cancel(const Napi::CallbackInfo& info) {
   if (entry != pending_.end()) *entry->second.cancelled = true;
 }
 
-Napi::Value EngineObject::counters(const Napi::CallbackInfo& info) { return toValue(info.Env(), engine_->counters()); }
+Napi::Value EngineObject::counters(const Napi::CallbackInfo& info) {
+  return toValue(info.Env(), engine_->counters());
+}
 
-Napi::Value EngineObject::memory(const Napi::CallbackInfo& info) { return toValue(info.Env(), engine_->memory()); }
+Napi::Value EngineObject::memory(const Napi::CallbackInfo& info) {
+  return toValue(info.Env(), engine_->memory());
+}
 
 Napi::Value EngineObject::readVocabulary(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(engine_->vocabulary()));
@@ -244,7 +255,9 @@ Napi::Value EngineObject::readContextTokens(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(engine_->contextTokens()));
 }
 
-Napi::Value EngineObject::readIsa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), engine_->isa()); }
+Napi::Value EngineObject::readIsa(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), engine_->isa());
+}
 
 Napi::Value EngineObject::readThreads(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), engine_->threads());

@@ -1,4 +1,5 @@
-// Owns what belongs to one JavaScript environment: the way back to its thread, and the workers that must end with it.
+// Owns what belongs to one JavaScript environment: the way back to its thread, and the workers that must end
+// with it.
 #pragma once
 
 #include <napi.h>
@@ -43,8 +44,8 @@ using MakeValue = std::function<Napi::Value(Napi::Env)>;
 MakeValue failure(const std::string& message);
 void settle(Napi::Env env, const Napi::Promise::Deferred& deferred, const MakeValue& make);
 
-// Runs `work` on a thread of its own; an exception rejects the promise with its message. `work` should end early when
-// the flag that it is given becomes true.
+// Runs `work` on a thread of its own; an exception rejects the promise with its message. `work` should end
+// early when the flag that it is given becomes true.
 Napi::Promise runOnce(Napi::Env env, std::function<MakeValue(const std::atomic<bool>& closing)> work);
 
 }  // namespace addon

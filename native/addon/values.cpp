@@ -18,7 +18,8 @@ Array copyArray(Napi::Env env, const std::vector<T>& values) {
 template <typename T>
 Napi::Value toRecord(Napi::Env env, const std::map<std::string, T>& record) {
   Napi::Object object = Napi::Object::New(env);
-  for (const auto& [key, value] : record) object.Set(key, Napi::Number::New(env, static_cast<double>(value)));
+  for (const auto& [key, value] : record)
+    object.Set(key, Napi::Number::New(env, static_cast<double>(value)));
   return object;
 }
 
@@ -30,7 +31,8 @@ Napi::Value scalarValue(Napi::Env env, const qe::Scalar& scalar) {
         if constexpr (std::is_same_v<T, std::string>) return Napi::String::New(env, value);
         if constexpr (std::is_same_v<T, double>) return Napi::Number::New(env, value);
         if constexpr (std::is_same_v<T, std::int64_t>) {
-          if (value > kMostInteger || value < -kMostInteger) return Napi::String::New(env, std::to_string(value));
+          if (value > kMostInteger || value < -kMostInteger)
+            return Napi::String::New(env, std::to_string(value));
           return Napi::Number::New(env, static_cast<double>(value));
         }
       },
@@ -77,9 +79,15 @@ Napi::Value toValue(Napi::Env env, const std::vector<double>& values) {
   return copyArray<Napi::Float64Array>(env, values);
 }
 
-Napi::Value toValue(Napi::Env env, const std::map<std::string, double>& record) { return toRecord(env, record); }
-Napi::Value toValue(Napi::Env env, const std::map<std::string, std::uint64_t>& record) { return toRecord(env, record); }
-Napi::Value toValue(Napi::Env env, const std::map<std::string, std::int64_t>& record) { return toRecord(env, record); }
+Napi::Value toValue(Napi::Env env, const std::map<std::string, double>& record) {
+  return toRecord(env, record);
+}
+Napi::Value toValue(Napi::Env env, const std::map<std::string, std::uint64_t>& record) {
+  return toRecord(env, record);
+}
+Napi::Value toValue(Napi::Env env, const std::map<std::string, std::int64_t>& record) {
+  return toRecord(env, record);
+}
 
 Napi::Value toValue(Napi::Env env, const std::map<std::string, std::string>& record) {
   Napi::Object object = Napi::Object::New(env);
@@ -104,7 +112,8 @@ Napi::Value toValue(Napi::Env env, const qe::Result& result) {
 
 Napi::Value toValue(Napi::Env env, const qe::Description& description) {
   Napi::Object metadata = Napi::Object::New(env);
-  for (const qe::MetadataEntry& entry : description.metadata) metadata.Set(entry.key, entryValue(env, entry));
+  for (const qe::MetadataEntry& entry : description.metadata)
+    metadata.Set(entry.key, entryValue(env, entry));
   Napi::Array tensors = Napi::Array::New(env, description.tensors.size());
   for (std::uint32_t i = 0; i < description.tensors.size(); ++i) {
     tensors.Set(i, tensorValue(env, description.tensors[i]));

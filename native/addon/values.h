@@ -1,4 +1,5 @@
-// Owns the way of the engine's values into JavaScript. Numbers that a JavaScript number cannot hold become text.
+// Owns the way of the engine's values into JavaScript. Numbers that a JavaScript number cannot hold become
+// text.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,6 @@
-// The attention sub-layer. Keys and entries of the whole chunk are written first; then the queries go through in slices, so
-// that memory does not grow with the chunk. Every token is computed by itself: slices cannot show in the bits.
+// The attention sub-layer. Keys and entries of the whole chunk are written first; then the queries go
+// through in slices, so that memory does not grow with the chunk. Every token is computed by itself: slices
+// cannot show in the bits.
 #include "attention_block.h"
 
 #include <cmath>
@@ -23,9 +24,8 @@ AttentionBlock::AttentionBlock(const qk::Dimensions& dimensions)
 
 std::int64_t AttentionBlock::bytes() const {
   std::int64_t total = 0;
-  for (const Scratch<float>* scratch :
-       {&queryRows_, &heads_, &compressorValues_, &compressorScores_, &newEntries_, &indexerQueries_, &indexerHeads_,
-        &groupOutput_}) {
+  for (const Scratch<float>* scratch : {&queryRows_, &heads_, &compressorValues_, &compressorScores_,
+                                        &newEntries_, &indexerQueries_, &indexerHeads_, &groupOutput_}) {
     total += scratch->bytes();
   }
   return total + selected_.bytes();
@@ -74,7 +74,8 @@ void AttentionBlock::run(const Run& run, const Layer& layer, LayerState& state, 
   run.clock.enter(outer);
 }
 
-void AttentionBlock::writeKeys(const Run& run, const AttentionWeights& weights, const qk::RopeTable& rope, Rows& keys) {
+void AttentionBlock::writeKeys(const Run& run, const AttentionWeights& weights, const qk::RopeTable& rope,
+                               Rows& keys) {
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t dim = dimensions.headDim;
   qk::matmul(run.execution, weights.kv.matrix(), input_.from(0), run.tokens, keys.row(run.start), dim);
@@ -83,13 +84,15 @@ void AttentionBlock::writeKeys(const Run& run, const AttentionWeights& weights, 
     for (std::int64_t t = begin; t < end; ++t) {
       float* key = keys.row(run.start + t);
       qk::cpu::rmsNorm(isa, key, 1, dim, weights.kvNorm.data(), static_cast<float>(dimensions.rmsEps), key);
-      qk::cpu::rope(isa, key, 1, dim, dimensions.ropeDims, rope.row(run.start + t), qk::cpu::Rotation::forward);
+      qk::cpu::rope(isa, key, 1, dim, dimensions.ropeDims, rope.row(run.start + t),
+                    qk::cpu::Rotation::forward);
       if (dimensions.keyRoundTrip) qk::cpu::roundTripE4m3(isa, key, dim - dimensions.ropeDims);
     }
   });
 }
 
-std::int64_t AttentionBlock::appendRows(const Run& run, const CompressorWeights& weights, qk::CompressorState& rows) {
+std::int64_t AttentionBlock::appendRows(const Run& run, const CompressorWeights& weights,
+                                        qk::CompressorState& rows) {
   const std::int64_t width = rows.shape().width();
   const std::int64_t before = rows.entries();
   float* values = compressorValues_.take(run.tokens * width);
@@ -100,8 +103,8 @@ std::int64_t AttentionBlock::appendRows(const Run& run, const CompressorWeights&
   return before;
 }
 
-void AttentionBlock::writeEntries(const Run& run, const CompressorWeights& weights, const qk::RopeTable& rope,
-                                  CompressedKeys& compressed) {
+void AttentionBlock::writeEntries(const Run& run, const CompressorWeights& weights,
+                                  const qk::RopeTable& rope, CompressedKeys& compressed) {
   const Stage outer = run.clock.enter(Stage::Compressor);
   const std::int64_t before = appendRows(run, weights, compressed.rows);
   const qk::cpu::CompressorFinish finish{weights.norm.data(), static_cast<float>(run.dimensions.rmsEps),
@@ -109,14 +112,14 @@ void AttentionBlock::writeEntries(const Run& run, const CompressorWeights& weigh
                                          run.dimensions.keyRoundTrip};
   run.execution.pool.run(compressed.rows.entries() - before, [&](std::int64_t item, int) {
     const std::int64_t j = before + item;
-    qk::cpu::compressorEntry(run.execution.isa, compressed.rows, j, finish, rope.row(j * compressed.rows.shape().ratio),
-                             compressed.entries.row(j));
+    qk::cpu::compressorEntry(run.execution.isa, compressed.rows, j, finish,
+                             rope.row(j * compressed.rows.shape().ratio), compressed.entries.row(j));
   });
   run.clock.enter(outer);
 }
 
-void AttentionBlock::writeIndexedEntries(const Run& run, const CompressorWeights& weights, const qk::RopeTable& rope,
-                                         IndexedKeys& indexed) {
+void AttentionBlock::writeIndexedEntries(const Run& run, const CompressorWeights& weights,
+                                         const qk::RopeTable& rope, IndexedKeys& indexed) {
   const Stage outer = run.clock.enter(Stage::Compressor);
   const std::int64_t before = appendRows(run, weights, indexed.rows);
   const std::int64_t added = indexed.rows.entries() - before;
@@ -127,8 +130,8 @@ void AttentionBlock::writeIndexedEntries(const Run& run, const CompressorWeights
                                          run.dimensions.indexerRoundTrip};
   run.execution.pool.run(added, [&](std::int64_t item, int) {
     const std::int64_t j = before + item;
-    qk::cpu::compressorEntry(run.execution.isa, indexed.rows, j, finish, rope.row(j * indexed.rows.shape().ratio),
-                             entries + item * dim);
+    qk::cpu::compressorEntry(run.execution.isa, indexed.rows, j, finish,
+                             rope.row(j * indexed.rows.shape().ratio), entries + item * dim);
   });
   for (std::int64_t item = 0; item < added; ++item) indexed.entries.append(entries + item * dim);
   run.clock.enter(outer);
@@ -142,7 +145,8 @@ void AttentionBlock::select(const Run& run, const IndexerWeights& weights, const
   selection_.counts.assign(static_cast<std::size_t>(count), 0);
   selection_.indices = nullptr;
   const auto visible = [&](std::int64_t t) { return qk::visibleEntries(run.start + first + t, ratio); };
-  for (std::int64_t t = 0; t < count; ++t) selection_.counts[static_cast<std::size_t>(t)] = std::min(best, visible(t));
+  for (std::int64_t t = 0; t < count; ++t)
+    selection_.counts[static_cast<std::size_t>(t)] = std::min(best, visible(t));
   // With no more entries than places, all of them are taken and nothing needs a score.
   if (visible(count - 1) <= best) return;
 
@@ -154,63 +158,74 @@ void AttentionBlock::select(const Run& run, const IndexerWeights& weights, const
   std::int32_t* selected = selected_.take(count * best);
   qk::matmul(run.execution, weights.queryB.matrix(), lowRank_.from(first), count, queries, width);
   qk::matmul(run.execution, weights.weights.matrix(), input_.from(first), count, headWeights, heads);
-  forTokens(run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
-    ThreadScratch& scratch = threads_[static_cast<std::size_t>(thread)];
-    for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t n = visible(t);
-      scratch.scores.resize(static_cast<std::size_t>(n));
-      scratch.ranks.resize(static_cast<std::size_t>(n));
-      qk::cpu::indexerQuery(run.execution.isa, queries + t * width, headWeights + t * heads, heads, dimensions.indexerDim,
-                            dimensions.ropeDims, rope.row(run.start + first + t), dimensions.indexerRoundTrip,
-                            scratch.query);
-      qk::cpu::indexerScores(run.execution.isa, scratch.query, indexed.entries, n, scratch.scores.data());
-      qk::cpu::topK(scratch.scores.data(), n, best, scratch.ranks.data(), selected + t * best);
-    }
-  });
+  forTokens(
+      run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
+        ThreadScratch& scratch = threads_[static_cast<std::size_t>(thread)];
+        for (std::int64_t t = begin; t < end; ++t) {
+          const std::int64_t n = visible(t);
+          scratch.scores.resize(static_cast<std::size_t>(n));
+          scratch.ranks.resize(static_cast<std::size_t>(n));
+          qk::cpu::indexerQuery(run.execution.isa, queries + t * width, headWeights + t * heads, heads,
+                                dimensions.indexerDim, dimensions.ropeDims, rope.row(run.start + first + t),
+                                dimensions.indexerRoundTrip, scratch.query);
+          qk::cpu::indexerScores(run.execution.isa, scratch.query, indexed.entries, n,
+                                 scratch.scores.data());
+          qk::cpu::topK(scratch.scores.data(), n, best, scratch.ranks.data(), selected + t * best);
+        }
+      });
   selection_.indices = selected;
   selection_.stride = best;
   run.clock.enter(outer);
 }
 
-void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTable& rope, const LayerState& state,
-                            std::int64_t first, std::int64_t count, float* heads) {
+void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTable& rope,
+                            const LayerState& state, std::int64_t first, std::int64_t count, float* heads) {
   const Stage outer = run.clock.enter(Stage::Attention);
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t dim = dimensions.headDim;
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
-  forTokens(run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
-    const qk::Isa isa = run.execution.isa;
-    ThreadScratch& scratch = threads_[static_cast<std::size_t>(thread)];
-    for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t position = run.start + first + t;
-      float* query = heads + t * dimensions.heads * dim;
-      qk::cpu::rmsNorm(isa, query, dimensions.heads, dim, nullptr, static_cast<float>(dimensions.rmsEps), query);
-      qk::cpu::rope(isa, query, dimensions.heads, dim, dimensions.ropeDims, rope.row(position), qk::cpu::Rotation::forward);
+  forTokens(
+      run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
+        const qk::Isa isa = run.execution.isa;
+        ThreadScratch& scratch = threads_[static_cast<std::size_t>(thread)];
+        for (std::int64_t t = begin; t < end; ++t) {
+          const std::int64_t position = run.start + first + t;
+          float* query = heads + t * dimensions.heads * dim;
+          qk::cpu::rmsNorm(isa, query, dimensions.heads, dim, nullptr, static_cast<float>(dimensions.rmsEps),
+                           query);
+          qk::cpu::rope(isa, query, dimensions.heads, dim, dimensions.ropeDims, rope.row(position),
+                        qk::cpu::Rotation::forward);
 
-      // window, oldest first; then compressed entries, ascending
-      scratch.keys.clear();
-      for (std::int64_t p = std::max<std::int64_t>(0, position - dimensions.window + 1); p <= position; ++p) {
-        scratch.keys.push_back(state.keys.row(p));
-      }
-      if (layer.ratio != 0) {
-        const Rows& entries = state.compressed->entries;
-        const bool chosen = layer.attention.indexer.has_value();
-        const std::int64_t n = chosen ? selection_.counts[static_cast<std::size_t>(t)] : qk::visibleEntries(position, layer.ratio);
-        const std::int32_t* indices = chosen && selection_.indices != nullptr ? selection_.indices + t * selection_.stride : nullptr;
-        for (std::int64_t j = 0; j < n; ++j) scratch.keys.push_back(entries.row(indices == nullptr ? j : indices[j]));
-      }
-      const auto keyCount = static_cast<std::int64_t>(scratch.keys.size());
-      float* work = scratch.attention.take(qk::cpu::attentionScratch(dimensions.heads, dim, keyCount));
-      qk::cpu::attention(isa, query, scratch.keys.data(), keyCount, dimensions.heads, dim, layer.attention.sinks.data(),
-                         scale, work, query);
-      qk::cpu::rope(isa, query, dimensions.heads, dim, dimensions.ropeDims, rope.row(position), qk::cpu::Rotation::inverse);
-    }
-  });
+          // window, oldest first; then compressed entries, ascending
+          scratch.keys.clear();
+          for (std::int64_t p = std::max<std::int64_t>(0, position - dimensions.window + 1); p <= position;
+               ++p) {
+            scratch.keys.push_back(state.keys.row(p));
+          }
+          if (layer.ratio != 0) {
+            const Rows& entries = state.compressed->entries;
+            const bool chosen = layer.attention.indexer.has_value();
+            const std::int64_t n = chosen ? selection_.counts[static_cast<std::size_t>(t)]
+                                          : qk::visibleEntries(position, layer.ratio);
+            const std::int32_t* indices = chosen && selection_.indices != nullptr
+                                              ? selection_.indices + t * selection_.stride
+                                              : nullptr;
+            for (std::int64_t j = 0; j < n; ++j)
+              scratch.keys.push_back(entries.row(indices == nullptr ? j : indices[j]));
+          }
+          const auto keyCount = static_cast<std::int64_t>(scratch.keys.size());
+          float* work = scratch.attention.take(qk::cpu::attentionScratch(dimensions.heads, dim, keyCount));
+          qk::cpu::attention(isa, query, scratch.keys.data(), keyCount, dimensions.heads, dim,
+                             layer.attention.sinks.data(), scale, work, query);
+          qk::cpu::rope(isa, query, dimensions.heads, dim, dimensions.ropeDims, rope.row(position),
+                        qk::cpu::Rotation::inverse);
+        }
+      });
   run.clock.enter(outer);
 }
 
-void AttentionBlock::project(const Run& run, const AttentionWeights& weights, const float* heads, std::int64_t count,
-                             float* output) {
+void AttentionBlock::project(const Run& run, const AttentionWeights& weights, const float* heads,
+                             std::int64_t count, float* output) {
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t width = dimensions.heads * dimensions.headDim;
   const std::int64_t groupWidth = width / dimensions.outputGroups;

@@ -15,8 +15,8 @@ namespace {
 qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
   if (!wanted) return qk::bestIsa();
   if (!qk::supported(*wanted)) {
-    throw std::invalid_argument("this CPU lacks " + std::string(qk::name(*wanted)) + "; leave isa null to use " +
-                                std::string(qk::name(qk::bestIsa())));
+    throw std::invalid_argument("this CPU lacks " + std::string(qk::name(*wanted)) +
+                                "; leave isa null to use " + std::string(qk::name(qk::bestIsa())));
   }
   return *wanted;
 }
@@ -57,8 +57,9 @@ struct Engine::Parts {
     pool.pinCaller();
     if (options.contextTokens < 1) throw std::invalid_argument("contextTokens must be at least 1");
     if (options.contextTokens > model.dimensions().contextLength) {
-      throw std::invalid_argument("contextTokens " + std::to_string(options.contextTokens) + " is more than the " +
-                                  std::to_string(model.dimensions().contextLength) + " tokens of the model");
+      throw std::invalid_argument("contextTokens " + std::to_string(options.contextTokens) +
+                                  " is more than the " + std::to_string(model.dimensions().contextLength) +
+                                  " tokens of the model");
     }
     publish();
   }
@@ -82,8 +83,8 @@ struct Engine::Parts {
   }
 
   void prefill(State& state, const Request& request, Result& result, const std::atomic<bool>& cancelled);
-  void decode(State& state, const Request& request, Result& result, const std::function<void(std::int32_t)>& onToken,
-              const std::atomic<bool>& cancelled);
+  void decode(State& state, const Request& request, Result& result,
+              const std::function<void(std::int32_t)>& onToken, const std::atomic<bool>& cancelled);
 
   const OpenOptions options;
   const Switches switches;
@@ -118,27 +119,29 @@ void Engine::check(const Request& request) const {
   if (request.generatedTokens < 0) throw std::invalid_argument("generatedTokens must not be negative");
   const auto prompt = static_cast<std::int64_t>(request.tokens.size());
   if (request.generatedTokens > contextTokens() - prompt) {
-    throw std::invalid_argument("tokens: a prompt of " + std::to_string(prompt) + " and " +
-                                std::to_string(request.generatedTokens) + " generated tokens do not fit into a context of " +
-                                std::to_string(contextTokens()));
+    throw std::invalid_argument(
+        "tokens: a prompt of " + std::to_string(prompt) + " and " + std::to_string(request.generatedTokens) +
+        " generated tokens do not fit into a context of " + std::to_string(contextTokens()));
   }
   for (std::size_t i = 0; i < request.tokens.size(); ++i) {
     if (request.tokens[i] < 0 || request.tokens[i] >= vocabulary()) {
-      throw std::invalid_argument("tokens[" + std::to_string(i) + "] is " + std::to_string(request.tokens[i]) +
-                                  ", outside a vocabulary of " + std::to_string(vocabulary()));
+      throw std::invalid_argument("tokens[" + std::to_string(i) + "] is " +
+                                  std::to_string(request.tokens[i]) + ", outside a vocabulary of " +
+                                  std::to_string(vocabulary()));
     }
   }
 }
 
-void Engine::Parts::prefill(State& state, const Request& request, Result& result, const std::atomic<bool>& cancelled) {
+void Engine::Parts::prefill(State& state, const Request& request, Result& result,
+                            const std::atomic<bool>& cancelled) {
   const auto total = static_cast<std::int64_t>(request.tokens.size());
   result.logits.resize(static_cast<std::size_t>(model.dimensions().vocabulary));
   StageClock clock;
   while (state.length() < total) {
     const std::int64_t count = std::min(request.chunk, total - state.length());
     const bool last = state.length() + count == total;
-    forward.run(state, request.tokens.data() + state.length(), count, last ? LogitRows::Last : LogitRows::None,
-                result.logits.data(), clock, cancelled);
+    forward.run(state, request.tokens.data() + state.length(), count,
+                last ? LogitRows::Last : LogitRows::None, result.logits.data(), clock, cancelled);
     result.evaluatedTokens += count;
     ++served.prefillChunks;
     served.prefillTokens += static_cast<std::uint64_t>(count);
@@ -148,7 +151,8 @@ void Engine::Parts::prefill(State& state, const Request& request, Result& result
 }
 
 void Engine::Parts::decode(State& state, const Request& request, Result& result,
-                           const std::function<void(std::int32_t)>& onToken, const std::atomic<bool>& cancelled) {
+                           const std::function<void(std::int32_t)>& onToken,
+                           const std::atomic<bool>& cancelled) {
   const auto width = static_cast<std::size_t>(model.dimensions().vocabulary);
   StageClock clock;
   for (std::int64_t step = 0; step < request.generatedTokens; ++step) {

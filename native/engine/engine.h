@@ -1,7 +1,8 @@
-// Owns an open model: its weights, its threads, its prefix cache and the requests that run on it, one at a time.
+// Owns an open model: its weights, its threads, its prefix cache and the requests that run on it, one at a
+// time.
 //
-// The bits of every logit depend on the file and on the tokens before it alone: not on chunk, threads, instruction set,
-// plan, prefix reuse or earlier requests.
+// The bits of every logit depend on the file and on the tokens before it alone: not on chunk, threads,
+// instruction set, plan, prefix reuse or earlier requests.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ struct Request {
   std::vector<std::int32_t> tokens;
   std::int64_t generatedTokens = 0;  // 0 evaluates only
   std::int64_t chunk = 512;
-  bool reuseCache = true;            // false evaluates every token; what it leaves behind can still be reused later
+  bool reuseCache = true;  // false evaluates every token; what it leaves behind can still be reused later
   std::vector<std::int32_t> stopTokens = {};
 };
 
@@ -52,8 +53,8 @@ struct Result {
 
 class Engine {
  public:
-  // Throws std::runtime_error (file), std::invalid_argument (options). Pins the calling thread when CPUs are given:
-  // construct an engine on the thread that will call complete and logits.
+  // Throws std::runtime_error (file), std::invalid_argument (options). Pins the calling thread when CPUs are
+  // given: construct an engine on the thread that will call complete and logits.
   Engine(const std::filesystem::path& path, const OpenOptions& options, const Switches& switches);
   ~Engine();
 
@@ -63,16 +64,18 @@ class Engine {
   const std::string& isa() const;
   const Switches& switches() const;
 
-  // What is wrong with a request, before any work: throws std::invalid_argument naming the field. Any thread.
+  // What is wrong with a request, before any work: throws std::invalid_argument naming the field. Any
+  // thread.
   void check(const Request& request) const;
 
-  // `onToken` sees each generated id as it comes, on the calling thread. When `cancelled` becomes true the request ends
-  // within a layer of a chunk and returns what it has.
+  // `onToken` sees each generated id as it comes, on the calling thread. When `cancelled` becomes true the
+  // request ends within a layer of a chunk and returns what it has.
   Result complete(const Request& request, const std::function<void(std::int32_t)>& onToken,
                   const std::atomic<bool>& cancelled);
 
   // Logits of every position, rows (vocabulary), from nothing; leaves the prefix cache alone.
-  std::vector<float> logits(const std::vector<std::int32_t>& tokens, std::int64_t chunk, const std::atomic<bool>& cancelled);
+  std::vector<float> logits(const std::vector<std::int32_t>& tokens, std::int64_t chunk,
+                            const std::atomic<bool>& cancelled);
   // The same from the fp64 oracle of kernels/reference, which holds all weights as doubles while it runs.
   std::vector<double> referenceLogits(const std::vector<std::int32_t>& tokens);
 

@@ -1,5 +1,5 @@
-// The experts of a chunk. A large chunk goes through in slices that bound the memory of the routed rows; a token's bits do
-// not depend on its neighbours.
+// The experts of a chunk. A large chunk goes through in slices that bound the memory of the routed rows; a
+// token's bits do not depend on its neighbours.
 #include "expert_block.h"
 
 #include "qk/router.h"
@@ -10,7 +10,9 @@ namespace {
 constexpr std::int64_t kSliceTokens = 512;
 constexpr std::int64_t kTokensPerItem = 16;
 
-std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) { return static_cast<std::int64_t>(buffer.bytes()); }
+std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) {
+  return static_cast<std::int64_t>(buffer.bytes());
+}
 
 }  // namespace
 
@@ -19,19 +21,21 @@ std::int64_t ExpertBlock::bytes() const {
   for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_}) {
     total += scratch->bytes();
   }
-  for (const qk::AlignedBuffer* buffer : {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
+  for (const qk::AlignedBuffer* buffer :
+       {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
     total += bufferBytes(*buffer);
   }
   return total;
 }
 
-void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
-                      float* inOut) {
+void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids,
+                      qk::MoePlan plan, float* inOut) {
   const Stage outer = run.clock.enter(Stage::Router);
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t hidden = dimensions.hidden;
   const qk::MoeWeights routedWeights{&weights.gate, &weights.up, &weights.down, weights.clamp};
-  const qk::MoeWeights sharedWeights{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown, weights.clamp};
+  const qk::MoeWeights sharedWeights{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown,
+                                     weights.clamp};
   input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
                  {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
   const std::int64_t slice = std::min(run.tokens, kSliceTokens);
@@ -54,26 +58,31 @@ void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::i
   run.clock.enter(outer);
 }
 
-void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first,
-                        std::int64_t count) {
+void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids,
+                        std::int64_t first, std::int64_t count) {
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t experts = dimensions.experts;
   const std::int64_t used = dimensions.expertsUsed;
-  const qk::RouterShape shape{experts, used, dimensions.expertNormalise, static_cast<float>(dimensions.expertScale)};
+  const qk::RouterShape shape{experts, used, dimensions.expertNormalise,
+                              static_cast<float>(dimensions.expertScale)};
   const std::int64_t scratchFloats = qk::cpu::routeScratch(shape);
   float* logits = logits_.take(count * experts);
   float* scratch = routeScratch_.take(run.execution.pool.threads() * scratchFloats);
   std::int32_t* chosen = routeExperts_.take(count * used);
   float* chosenWeights = routeWeights_.take(count * used);
   qk::matmul(run.execution, weights.router.matrix(), input_.from(first), count, logits, experts);
-  forTokens(run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      const std::int32_t* hashed =
-          weights.hashTable.empty() ? nullptr : weights.hashTable.data() + static_cast<std::int64_t>(ids[first + t]) * used;
-      qk::cpu::route(run.execution.isa, shape, logits + t * experts, weights.bias.empty() ? nullptr : weights.bias.data(),
-                     hashed, scratch + thread * scratchFloats, chosen + t * used, chosenWeights + t * used);
-    }
-  });
+  forTokens(
+      run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
+        for (std::int64_t t = begin; t < end; ++t) {
+          const std::int32_t* hashed =
+              weights.hashTable.empty()
+                  ? nullptr
+                  : weights.hashTable.data() + static_cast<std::int64_t>(ids[first + t]) * used;
+          qk::cpu::route(run.execution.isa, shape, logits + t * experts,
+                         weights.bias.empty() ? nullptr : weights.bias.data(), hashed,
+                         scratch + thread * scratchFloats, chosen + t * used, chosenWeights + t * used);
+        }
+      });
   qk::sortRoutes(chosen, chosenWeights, count, used, experts, routes_);
   run.execution.counters.add(qk::Kernel::routeSort);
 }

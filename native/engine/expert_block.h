@@ -1,4 +1,5 @@
-// Owns the mixture-of-experts sub-layer of one chunk: router, routed experts by either plan, shared expert, combine.
+// Owns the mixture-of-experts sub-layer of one chunk: router, routed experts by either plan, shared expert,
+// combine.
 #pragma once
 
 #include "qk/combine.h"
@@ -8,12 +9,15 @@ namespace qe {
 
 class ExpertBlock {
  public:
-  // inOut [tokens][D]: the normed input, overwritten by the output; ids [tokens] for layers that route by token id.
-  void run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan, float* inOut);
+  // inOut [tokens][D]: the normed input, overwritten by the output; ids [tokens] for layers that route by
+  // token id.
+  void run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
+           float* inOut);
   std::int64_t bytes() const;
 
  private:
-  void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first, std::int64_t count);
+  void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first,
+             std::int64_t count);
 
   Operand input_;
   Scratch<float> logits_, routeScratch_, routeWeights_, routed_, shared_;

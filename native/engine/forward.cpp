@@ -16,11 +16,12 @@ std::int64_t Forward::bytes() const {
   return streams_.bytes() + hyper_.bytes() + attention_.bytes() + experts_.bytes();
 }
 
-void Forward::run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted, float* logits,
-                  StageClock& clock, const std::atomic<bool>& cancelled) {
+void Forward::run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted,
+                  float* logits, StageClock& clock, const std::atomic<bool>& cancelled) {
   const std::int64_t start = state.length();
   try {
-    evaluate(state, Run{model_.dimensions(), execution_, clock, start, count}, tokens, wanted, logits, cancelled);
+    evaluate(state, Run{model_.dimensions(), execution_, clock, start, count}, tokens, wanted, logits,
+             cancelled);
     state.append(tokens, count);
   } catch (...) {
     state.truncate(start);
@@ -28,8 +29,8 @@ void Forward::run(State& state, const std::int32_t* tokens, std::int64_t count, 
   }
 }
 
-void Forward::evaluate(State& state, const Run& run, const std::int32_t* tokens, LogitRows wanted, float* logits,
-                       const std::atomic<bool>& cancelled) {
+void Forward::evaluate(State& state, const Run& run, const std::int32_t* tokens, LogitRows wanted,
+                       float* logits, const std::atomic<bool>& cancelled) {
   run.clock.enter(Stage::Other);
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t width = dimensions.streams * dimensions.hidden;

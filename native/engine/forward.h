@@ -24,10 +24,10 @@ class Forward {
   // All must outlive the object.
   Forward(const Model& model, const Switches& switches, qk::Execution execution);
 
-  // Evaluates `count` tokens at position state.length() and appends them. logits: [count][V] for All, [V] for Last.
-  // Throws Cancelled; after any exception the state is as it was.
-  void run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted, float* logits, StageClock& clock,
-           const std::atomic<bool>& cancelled);
+  // Evaluates `count` tokens at position state.length() and appends them. logits: [count][V] for All, [V]
+  // for Last. Throws Cancelled; after any exception the state is as it was.
+  void run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted, float* logits,
+           StageClock& clock, const std::atomic<bool>& cancelled);
   std::int64_t bytes() const;
 
  private:

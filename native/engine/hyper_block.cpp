@@ -22,7 +22,8 @@ float* HyperBlock::enter(const Run& run, const HyperWeights& weights, const std:
   forTokens(run.execution.pool, run.tokens, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int) {
     const qk::Isa isa = run.execution.isa;
     float* u = input + begin * hidden;
-    qk::cpu::hyperPre(isa, site, streams + begin * n * hidden, end - begin, u, post + begin * n, mix + begin * n * n);
+    qk::cpu::hyperPre(isa, site, streams + begin * n * hidden, end - begin, u, post + begin * n,
+                      mix + begin * n * n);
     qk::cpu::rmsNorm(isa, u, end - begin, hidden, norm.data(), site.rmsEps, u);
   });
   run.clock.enter(outer);
@@ -36,8 +37,8 @@ void HyperBlock::leave(const Run& run, const float* output, float* streams) {
   const float* post = post_.take(run.tokens * n);
   const float* mix = mix_.take(run.tokens * n * n);
   forTokens(run.execution.pool, run.tokens, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int) {
-    qk::cpu::hyperPost(run.execution.isa, n, hidden, output + begin * hidden, post + begin * n, mix + begin * n * n,
-                       end - begin, streams + begin * n * hidden);
+    qk::cpu::hyperPost(run.execution.isa, n, hidden, output + begin * hidden, post + begin * n,
+                       mix + begin * n * n, end - begin, streams + begin * n * hidden);
   });
   run.clock.enter(outer);
 }

@@ -1,4 +1,5 @@
-// Owns the hyper-connections around a sub-layer: streams in, one normed vector to the sub-layer, its output back.
+// Owns the hyper-connections around a sub-layer: streams in, one normed vector to the sub-layer, its output
+// back.
 #pragma once
 
 #include "workspace.h"
@@ -7,14 +8,15 @@ namespace qe {
 
 class HyperBlock {
  public:
-  // streams [tokens][n][D] -> the sub-layer's input [tokens][D], RMS-normed by `norm`; the caller may write the
-  // sub-layer's output over it. Valid until the next call.
-  float* enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm, const float* streams);
+  // streams [tokens][n][D] -> the sub-layer's input [tokens][D], RMS-normed by `norm`; the caller may write
+  // the sub-layer's output over it. Valid until the next call.
+  float* enter(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
+               const float* streams);
   // Takes the sub-layer's output [tokens][D] back into the streams, with what enter() found.
   void leave(const Run& run, const float* output, float* streams);
   // The last merge of the streams of `tokens` tokens, RMS-normed: [tokens][D].
-  const float* head(const Run& run, const HyperWeights& weights, const std::vector<float>& norm, const float* streams,
-                    std::int64_t tokens);
+  const float* head(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
+                    const float* streams, std::int64_t tokens);
   std::int64_t bytes() const { return input_.bytes() + post_.bytes() + mix_.bytes(); }
 
  private:

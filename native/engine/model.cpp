@@ -48,7 +48,8 @@ class Binder {
     });
   }
   HyperWeights hyper(const std::string& prefix) const {
-    return {floats(prefix + "_fn.weight"), floats(prefix + "_scale.weight"), floats(prefix + "_base.weight")};
+    return {floats(prefix + "_fn.weight"), floats(prefix + "_scale.weight"),
+            floats(prefix + "_base.weight")};
   }
   CompressorWeights compressor(const std::string& prefix) const {
     return {packed(prefix + "_kv.weight"), packed(prefix + "_gate.weight"), floats(prefix + "_ape.weight"),
@@ -60,8 +61,8 @@ class Binder {
   qk::ThreadPool& pool_;
 };
 
-AttentionWeights bindAttention(const Binder& bind, const qk::Dimensions& dimensions, const std::string& prefix,
-                               std::int32_t ratio) {
+AttentionWeights bindAttention(const Binder& bind, const qk::Dimensions& dimensions,
+                               const std::string& prefix, std::int32_t ratio) {
   AttentionWeights weights;
   weights.hyper = bind.hyper(prefix + "hc_attn");
   weights.norm = bind.floats(prefix + "attn_norm.weight");
@@ -109,14 +110,16 @@ std::int64_t bytesOf(const CompressorWeights& weights) {
 std::int64_t bytesOf(const Layer& layer) {
   const AttentionWeights& a = layer.attention;
   const ExpertWeights& e = layer.experts;
-  auto total = static_cast<std::int64_t>(a.queryA.bytes() + a.queryB.bytes() + a.kv.bytes() + a.outputA.bytes() +
-                                         a.outputB.bytes() + e.router.bytes() + e.gate.bytes() + e.up.bytes() +
-                                         e.down.bytes() + e.sharedGate.bytes() + e.sharedUp.bytes() + e.sharedDown.bytes());
+  auto total = static_cast<std::int64_t>(a.queryA.bytes() + a.queryB.bytes() + a.kv.bytes() +
+                                         a.outputA.bytes() + a.outputB.bytes() + e.router.bytes() +
+                                         e.gate.bytes() + e.up.bytes() + e.down.bytes() +
+                                         e.sharedGate.bytes() + e.sharedUp.bytes() + e.sharedDown.bytes());
   const std::size_t floats = a.hyper.fn.size() + e.hyper.fn.size() + e.hashTable.size();
   total += static_cast<std::int64_t>(floats * sizeof(float));
   if (a.compressor) total += bytesOf(*a.compressor);
   if (a.indexer) {
-    total += static_cast<std::int64_t>(a.indexer->queryB.bytes() + a.indexer->weights.bytes()) + bytesOf(a.indexer->compressor);
+    total += static_cast<std::int64_t>(a.indexer->queryB.bytes() + a.indexer->weights.bytes()) +
+             bytesOf(a.indexer->compressor);
   }
   return total;
 }
@@ -124,7 +127,9 @@ std::int64_t bytesOf(const Layer& layer) {
 }  // namespace
 
 Model::Model(const std::filesystem::path& path, qk::ThreadPool& pool)
-    : file_(path), dimensions_(readDimensions(file_)), embedding_(file_.tensor("token_embd.weight").matrix()) {
+    : file_(path),
+      dimensions_(readDimensions(file_)),
+      embedding_(file_.tensor("token_embd.weight").matrix()) {
   const Binder bind(file_, pool);
   for (std::int64_t i = 0; i < dimensions_.layers; ++i) {
     const std::string prefix = "blk." + std::to_string(i) + ".";

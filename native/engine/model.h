@@ -1,5 +1,5 @@
-// Owns the weights of an open model: matrices packed for the kernels, vectors decoded to fp32, and the file, whose pages are
-// given back once a tensor has been packed.
+// Owns the weights of an open model: matrices packed for the kernels, vectors decoded to fp32, and the file,
+// whose pages are given back once a tensor has been packed.
 #pragma once
 
 #include <cstdint>

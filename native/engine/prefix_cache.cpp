@@ -50,7 +50,8 @@ State& PrefixCache::acquire(const std::vector<std::int32_t>& tokens, bool reuse)
   } else if (best->state->length() - shared <= shared || slots_ == 1) {
     best->state->truncate(shared);
   } else {
-    // Most of what this slot holds belongs to another sequence, which keeps it; this request gets a copy of the start.
+    // Most of what this slot holds belongs to another sequence, which keeps it; this request gets a copy of
+    // the start.
     chosen = &victim(best);
     chosen->state->copyPrefix(*best->state, shared);
   }

@@ -1,5 +1,5 @@
-// Owns the states of finished sequences, so that a request that starts like an earlier one continues there. Least
-// recently used slots are given up first.
+// Owns the states of finished sequences, so that a request that starts like an earlier one continues there.
+// Least recently used slots are given up first.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ class PrefixCache {
   // With 0 slots every request starts from nothing, in one state that is used over and over.
   PrefixCache(int slots, MakeState makeState);
 
-  // A state whose length is the number of leading tokens of the request that it already holds; always fewer than the
-  // request has, because the last token must be evaluated to give logits. Valid until the next acquire.
+  // A state whose length is the number of leading tokens of the request that it already holds; always fewer
+  // than the request has, because the last token must be evaluated to give logits. Valid until the next
+  // acquire.
   State& acquire(const std::vector<std::int32_t>& tokens, bool reuse);
 
   // Bytes of rows in use, over all slots.

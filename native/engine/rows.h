@@ -12,7 +12,8 @@ class Rows {
   Rows() = default;
   // Left uninitialised on purpose: the allocator maps large blocks lazily.
   Rows(std::int64_t capacity, std::int64_t width)
-      : width_(width), values_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity * width))) {}
+      : width_(width),
+        values_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity * width))) {}
 
   float* row(std::int64_t index) { return values_.get() + index * width_; }
   const float* row(std::int64_t index) const { return values_.get() + index * width_; }

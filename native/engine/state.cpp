@@ -31,7 +31,8 @@ LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::
 
 State::State(const qk::Dimensions& dimensions, std::int64_t contextTokens) : capacity_(contextTokens) {
   layers_.reserve(dimensions.ratios.size());
-  for (const std::int32_t ratio : dimensions.ratios) layers_.push_back(makeLayer(dimensions, ratio, contextTokens));
+  for (const std::int32_t ratio : dimensions.ratios)
+    layers_.push_back(makeLayer(dimensions, ratio, contextTokens));
 }
 
 void State::append(const std::int32_t* tokens, std::int64_t count) {
@@ -58,7 +59,8 @@ void State::copyPrefix(const State& other, std::int64_t length) {
     to.keys.copyFrom(from.keys, length);
     if (from.compressed) {
       to.compressed->rows = from.compressed->rows;
-      to.compressed->entries.copyFrom(from.compressed->entries, length / from.compressed->rows.shape().ratio);
+      to.compressed->entries.copyFrom(from.compressed->entries,
+                                      length / from.compressed->rows.shape().ratio);
     }
     to.indexed = from.indexed;
   }
@@ -75,7 +77,8 @@ std::int64_t State::bytes() const {
     }
     if (layer.indexed) {
       const qk::IndexerKeys& entries = layer.indexed->entries;
-      const std::int64_t codeBytes = entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
+      const std::int64_t codeBytes =
+          entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
       total += rowBytes(layer.indexed->rows) + entries.size() * codeBytes;
     }
   }

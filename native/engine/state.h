@@ -1,6 +1,6 @@
-// Owns what a sequence leaves behind for later tokens: keys, compressor rows and compressed entries of every layer.
-// Everything lies in the order of positions, so cutting a state short is only forgetting, at any token: the compressors' raw
-// rows are kept too, and the next chunk continues a half-filled block exactly.
+// Owns what a sequence leaves behind for later tokens: keys, compressor rows and compressed entries of every
+// layer. Everything lies in the order of positions, so cutting a state short is only forgetting, at any
+// token: the compressors' raw rows are kept too, and the next chunk continues a half-filled block exactly.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,8 @@ class State {
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
   LayerState& layer(std::int64_t index) { return layers_[static_cast<std::size_t>(index)]; }
 
-  // Makes the rows that a chunk has written part of the sequence. Throws std::length_error beyond the capacity.
+  // Makes the rows that a chunk has written part of the sequence. Throws std::length_error beyond the
+  // capacity.
   void append(const std::int32_t* tokens, std::int64_t count);
   // Forgets everything from position `length` on, rows of an unfinished chunk too.
   void truncate(std::int64_t length);

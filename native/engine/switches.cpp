@@ -35,7 +35,8 @@ std::int64_t readCount(const std::string& name, const std::string& value) {
 
 Switches Switches::read(const Lookup& lookup) {
   Switches switches;
-  if (const auto value = lookup(kGroupedPrefill)) switches.groupedPrefill = readFlag(kGroupedPrefill, *value);
+  if (const auto value = lookup(kGroupedPrefill))
+    switches.groupedPrefill = readFlag(kGroupedPrefill, *value);
   if (const auto value = lookup(kExpertMajorMinTokens)) {
     switches.expertMajorMinTokens = readCount(kExpertMajorMinTokens, *value);
   }

@@ -1,4 +1,5 @@
-// Owns the switches of the embedded engine: which plan of the same graph runs. They are read once, when an engine opens.
+// Owns the switches of the embedded engine: which plan of the same graph runs. They are read once, when an
+// engine opens.
 #pragma once
 
 #include <cstdint>

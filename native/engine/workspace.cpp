@@ -6,8 +6,9 @@ void Operand::prepare(qk::Execution& execution, const float* values, std::int64_
                       std::int64_t stride, std::initializer_list<const qk::PackedWeights*> readers) {
   values_ = values;
   stride_ = stride;
-  quantised_ = std::any_of(readers.begin(), readers.end(),
-                           [](const qk::PackedWeights* reader) { return qk::takesInt8(reader->matrix().type); });
+  quantised_ = std::any_of(readers.begin(), readers.end(), [](const qk::PackedWeights* reader) {
+    return qk::takesInt8(reader->matrix().type);
+  });
   if (quantised_) qk::quantize(execution, values, rows, cols, stride, blocks_);
 }
 

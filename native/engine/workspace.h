@@ -1,4 +1,5 @@
-// Owns the memory of one chunk's evaluation. Buffers grow to the largest chunk seen and are shared by all layers.
+// Owns the memory of one chunk's evaluation. Buffers grow to the largest chunk seen and are shared by all
+// layers.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +38,8 @@ class Scratch {
 class Operand {
  public:
   // values [rows][cols], row r at values + r * stride; they must outlive the uses.
-  void prepare(qk::Execution& execution, const float* values, std::int64_t rows, std::int64_t cols, std::int64_t stride,
-               std::initializer_list<const qk::PackedWeights*> readers);
+  void prepare(qk::Execution& execution, const float* values, std::int64_t rows, std::int64_t cols,
+               std::int64_t stride, std::initializer_list<const qk::PackedWeights*> readers);
   // The rows from `firstRow` on.
   qk::Inputs from(std::int64_t firstRow) const;
 

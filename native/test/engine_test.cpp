@@ -1,4 +1,5 @@
-// Requests: cache accounting, stop tokens, cancellation, refusals; switches and the prefix cache by themselves.
+// Requests: cache accounting, stop tokens, cancellation, refusals; switches and the prefix cache by
+// themselves.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -40,8 +41,8 @@ TEST_CASE("switches have the field's defaults and report what is in effect") {
   CHECK(switches.effective().size() == 2);
   CHECK_FALSE(switches.grouped(31));
   CHECK(switches.grouped(32));
-  const qe::Switches set =
-      readSwitches({{"DFLASH_MOE_GROUPED_MMID_PREFILL", "0"}, {"DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS", "512"}});
+  const qe::Switches set = readSwitches(
+      {{"DFLASH_MOE_GROUPED_MMID_PREFILL", "0"}, {"DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS", "512"}});
   CHECK(set.effective().at("DFLASH_MOE_GROUPED_MMID_PREFILL") == "0");
   CHECK(set.effective().at("DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS") == "512");
   CHECK_FALSE(set.grouped(4096));
@@ -111,13 +112,14 @@ TEST_CASE("a twin request tells honestly what it took from the cache") {
 
 TEST_CASE("a stop token ends the output and is its last token") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
-  const qe::Result free = engine.complete({.tokens = prompt(40), .generatedTokens = 6}, nullptr, test::never);
+  const qe::Result free =
+      engine.complete({.tokens = prompt(40), .generatedTokens = 6}, nullptr, test::never);
   REQUIRE(free.tokens.size() == 6);
   CHECK(free.stopReason == qe::StopReason::Limit);
   std::vector<std::int32_t> seen;
-  const qe::Result stopped =
-      engine.complete({.tokens = prompt(40), .generatedTokens = 6, .stopTokens = {free.tokens[2]}},
-                      [&](std::int32_t token) { seen.push_back(token); }, test::never);
+  const qe::Result stopped = engine.complete(
+      {.tokens = prompt(40), .generatedTokens = 6, .stopTokens = {free.tokens[2]}},
+      [&](std::int32_t token) { seen.push_back(token); }, test::never);
   CHECK(stopped.stopReason == qe::StopReason::Stop);
   CHECK(stopped.tokens == std::vector<std::int32_t>(free.tokens.begin(), free.tokens.begin() + 3));
   CHECK(seen == stopped.tokens);
@@ -133,8 +135,9 @@ TEST_CASE("a cancelled request ends between chunks or tokens and harms nothing")
   CHECK(before.stopReason == qe::StopReason::Cancelled);
   CHECK(before.evaluatedTokens == 0);
   cancelled = false;
-  const qe::Result during = engine.complete({.tokens = prompt(60), .generatedTokens = 9, .reuseCache = false},
-                                            [&](std::int32_t) { cancelled = true; }, cancelled);
+  const qe::Result during = engine.complete(
+      {.tokens = prompt(60), .generatedTokens = 9, .reuseCache = false},
+      [&](std::int32_t) { cancelled = true; }, cancelled);
   CHECK(during.stopReason == qe::StopReason::Cancelled);
   CHECK(during.tokens.size() == 1);
   CHECK(during.logits.size() == 512);
@@ -182,5 +185,6 @@ TEST_CASE("memory is told by what it is for") {
 }
 
 TEST_CASE("an engine refuses a context beyond the model's") {
-  CHECK_THROWS_AS(open(test::Models::get().unit("rocmfp2"), {.contextTokens = 1 << 24}), std::invalid_argument);
+  CHECK_THROWS_AS(open(test::Models::get().unit("rocmfp2"), {.contextTokens = 1 << 24}),
+                  std::invalid_argument);
 }

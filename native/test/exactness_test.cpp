@@ -1,5 +1,5 @@
-// The bits of the logits depend on the file and the tokens alone: chunks, threads, plans, instruction sets, prefix reuse and
-// earlier requests do not show in them.
+// The bits of the logits depend on the file and the tokens alone: chunks, threads, plans, instruction sets,
+// prefix reuse and earlier requests do not show in them.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -13,8 +13,9 @@ namespace {
 using test::open;
 using test::prompt;
 
-// Beyond one window and two blocks of 128, and past the point where the indexer has to choose. The sanitizers' builds are
-// some fifty times slower, so there the prompt stops where every path has just been taken.
+// Beyond one window and two blocks of 128, and past the point where the indexer has to choose. The
+// sanitizers' builds are some fifty times slower, so there the prompt stops where every path has just been
+// taken.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kTokens = 140;
 constexpr std::size_t kLongTokens = 300;
@@ -27,7 +28,8 @@ constexpr std::size_t kLongTokens = 2100;
 std::ptrdiff_t firstDifference(const std::vector<float>& a, const std::vector<float>& b, std::size_t width) {
   REQUIRE(a.size() == b.size());
   for (std::size_t row = 0; row < a.size() / width; ++row) {
-    if (std::memcmp(&a[row * width], &b[row * width], width * sizeof(float)) != 0) return static_cast<std::ptrdiff_t>(row);
+    if (std::memcmp(&a[row * width], &b[row * width], width * sizeof(float)) != 0)
+      return static_cast<std::ptrdiff_t>(row);
   }
   return -1;
 }
@@ -102,7 +104,8 @@ TEST_CASE("instruction sets do not change the bits") {
 TEST_CASE("every kind of weights is exact") {
   const std::vector<std::int32_t> tokens = prompt(kTokens);
   for (const std::filesystem::path& path :
-       {test::Models::get().unit("q4_0"), test::Models::get().unit("q8_0"), test::Models::get().stress(true)}) {
+       {test::Models::get().unit("q4_0"), test::Models::get().unit("q8_0"),
+        test::Models::get().stress(true)}) {
     CAPTURE(path.filename().string());
     const std::vector<float> whole = baseline(path, tokens);
     qe::Engine engine = open(path, {.threads = 3, .isa = qk::Isa::portable, .grouped = false});
@@ -114,13 +117,15 @@ TEST_CASE("a reused prefix gives the bits of a cold run wherever it is cut") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
   const std::vector<std::int32_t> tokens = prompt(kTokens);
   const std::vector<float> last = rowOf(unitBaseline(), kTokens - 1, 512);
-  for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{64}, std::size_t{127},
-                                std::size_t{128}, std::size_t{129}, kTokens - 1, kTokens}) {
+  for (const std::size_t cut :
+       {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{64}, std::size_t{127},
+        std::size_t{128}, std::size_t{129}, kTokens - 1, kTokens}) {
     CAPTURE(cut);
     // another sequence that starts alike
     std::vector<std::int32_t> other = tokens;
     other.resize(cut);
-    for (const std::int32_t id : prompt(40, 77)) other.push_back(id == tokens[cut % kTokens] ? (id + 1) % 512 : id);
+    for (const std::int32_t id : prompt(40, 77))
+      other.push_back(id == tokens[cut % kTokens] ? (id + 1) % 512 : id);
     engine.complete({.tokens = other, .chunk = 19, .reuseCache = false}, nullptr, test::never);
     const qe::Result reused = engine.complete({.tokens = tokens, .chunk = 50}, nullptr, test::never);
     CHECK(reused.cacheTokens >= static_cast<std::int64_t>(std::min(cut, kTokens - 1)));
@@ -147,7 +152,8 @@ TEST_CASE("a fresh engine reuses exactly the common prefix") {
 TEST_CASE("what ran before does not change the bits") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"), {.cacheSlots = 1});
   for (const std::uint64_t seed : {5U, 6U}) {
-    engine.complete({.tokens = prompt(kTokens / 2, seed), .generatedTokens = 3, .chunk = 33}, nullptr, test::never);
+    engine.complete({.tokens = prompt(kTokens / 2, seed), .generatedTokens = 3, .chunk = 33}, nullptr,
+                    test::never);
   }
   const qe::Result result =
       engine.complete({.tokens = prompt(kTokens), .chunk = 512, .reuseCache = false}, nullptr, test::never);
@@ -158,7 +164,8 @@ TEST_CASE("what ran before does not change the bits") {
 TEST_CASE("decoding n tokens gives the bits of a prefill of prompt and tokens") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
   std::vector<std::int32_t> tokens = prompt(kTokens - 20);
-  const qe::Result decoded = engine.complete({.tokens = tokens, .generatedTokens = 12}, nullptr, test::never);
+  const qe::Result decoded =
+      engine.complete({.tokens = tokens, .generatedTokens = 12}, nullptr, test::never);
   REQUIRE(decoded.tokens.size() == 12);
   REQUIRE(decoded.logits.size() == 12 * 512);
   const std::size_t promptTokens = tokens.size();
@@ -166,7 +173,8 @@ TEST_CASE("decoding n tokens gives the bits of a prefill of prompt and tokens") 
   const std::vector<float> prefilled = engine.logits(tokens, 512, test::never);
   for (std::size_t step = 0; step < 12; ++step) {
     CAPTURE(step);
-    CHECK(firstDifference(rowOf(decoded.logits, step, 512), rowOf(prefilled, promptTokens - 1 + step, 512), 512) == -1);
+    CHECK(firstDifference(rowOf(decoded.logits, step, 512), rowOf(prefilled, promptTokens - 1 + step, 512),
+                          512) == -1);
   }
 }
 

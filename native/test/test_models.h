@@ -1,4 +1,5 @@
-// Owns the model files of the engine's tests: made on first use in a folder of this process, removed at its end.
+// Owns the model files of the engine's tests: made on first use in a folder of this process, removed at its
+// end.
 #pragma once
 
 #include <unistd.h>
