@@ -1,6 +1,6 @@
 /** Were the samples cold? Control applied and read back in each of them, and the read-back shown to be alive. */
 import type { PlannedCell } from '../plan/schema.js';
-import { distinct, type Finding, finding } from './finding.js';
+import { condensed, type Finding, finding } from './finding.js';
 import { finished, type Launch, type Sample } from './observations.js';
 
 export interface Coldness {
@@ -69,5 +69,5 @@ export function coldnessOf(cell: PlannedCell, launches: readonly Launch[]): Cold
     'proved',
   );
   const worst = grades.filter((grade) => grade.status === status);
-  return { status, reasons: distinct(worst.map(({ code, message }) => finding(code, message))) };
+  return { status, reasons: condensed(worst.map(({ code, message }) => finding(code, message))) };
 }

@@ -11,3 +11,15 @@ export function distinct(findings: readonly Finding[]): Finding[] {
   const seen = new Map(findings.map((found) => [`${found.code}\n${found.message}`, found]));
   return [...seen.values()];
 }
+
+/** One finding a code: the first of it, and how many more there are. A session that is cold nowhere says so once. */
+export function condensed(findings: readonly Finding[]): Finding[] {
+  const groups = new Map<string, Finding[]>();
+  for (const found of distinct(findings)) groups.set(found.code, [...(groups.get(found.code) ?? []), found]);
+  return [...groups.values()].flatMap(([first, ...more]) => {
+    if (first === undefined) return [];
+    return [
+      more.length === 0 ? first : finding(first.code, `${first.message} (and ${more.length} more like it)`),
+    ];
+  });
+}

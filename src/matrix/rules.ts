@@ -27,7 +27,8 @@ function cellBreaches(matrix: Matrix): Breach[] {
   });
 }
 
-function lookBreaches(looks: readonly number[]): Breach[] {
+/** Breaches of the looks of a protocol: they rise, and from 6 on they are even. */
+export function lookBreaches(looks: readonly number[]): Breach[] {
   return looks.flatMap((look, index) => {
     const path = ['protocol', 'looks', index];
     const before = index === 0 ? 0 : (looks[index - 1] ?? 0);

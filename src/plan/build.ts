@@ -1,7 +1,9 @@
 /** Makes the plan of a session: everything that decides, fixed before the first launch. */
 import { canonicalDigest } from '../digest.js';
+import { QualifyError } from '../errors.js';
 import { cellId } from '../matrix/cell-id.js';
 import { matrixDigest } from '../matrix/digest.js';
+import { lookBreaches } from '../matrix/rules.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildOrder } from './order.js';
 import { vocabularyOf } from './preset.js';
@@ -23,9 +25,15 @@ export interface PlanOptions {
  */
 export const levelPerLook = (looks: number): number => (looks <= 4 ? 0.0194 : 0.05 / looks);
 
-/** The plan of a matrix. Pure: the same arguments give the same plan, to the byte. */
+/**
+ * The plan of a matrix. Pure: the same arguments give the same plan, to the byte.
+ * @throws QualifyError `ERR_QUALIFY_ROUNDS` (exit 64) for a number of rounds that cannot be balanced.
+ */
 export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
   const looks = options.rounds === undefined ? matrix.protocol.looks : [options.rounds];
+  const [unbalanced] = lookBreaches(looks);
+  if (unbalanced !== undefined)
+    throw new QualifyError('ERR_QUALIFY_ROUNDS', unbalanced.message, { exit: 'usage' });
   const cells = matrix.cells.map((cell) => ({
     ...cell,
     id: cellId(cell),

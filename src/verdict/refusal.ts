@@ -1,6 +1,6 @@
 /** Why a comparison has no statistics: the missing proof, by the word for it. */
 import type { Analysis, ComparisonAnalysis, LookAnalysis } from '../analysis/analyse.js';
-import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { condensed, type Finding, finding } from '../analysis/finding.js';
 import { type VerdictName, verdictNames } from './schema.js';
 
 export interface Refusal {
@@ -20,12 +20,12 @@ export const worseFirst = (a: VerdictName, b: VerdictName): number => rank(b) - 
 function missingRefusal(analysis: Analysis, look: LookAnalysis): Refusal | null {
   if (look.missing.length === 0) return null;
   if (analysis.failures.length > 0) {
-    return { verdict: 'infrastructure', reasons: [...analysis.failures, ...look.missing] };
+    return { verdict: 'infrastructure', reasons: condensed([...analysis.failures, ...look.missing]) };
   }
   const stopped = analysis.interrupted
     ? [finding('interrupted', 'the session was stopped before its end')]
     : [];
-  return { verdict: 'not-measured', reasons: [...stopped, ...look.missing] };
+  return { verdict: 'not-measured', reasons: condensed([...stopped, ...look.missing]) };
 }
 
 function parityRefusal(comparison: ComparisonAnalysis, complete: boolean): Refusal | null {
@@ -54,7 +54,7 @@ export function refusalsOf(
 ): Refusal[] {
   const complete = look.missing.length === 0;
   const when = (verdict: VerdictName, reasons: Finding[]): Refusal | null =>
-    reasons.length === 0 ? null : { verdict, reasons: distinct(reasons) };
+    reasons.length === 0 ? null : { verdict, reasons: condensed(reasons) };
   return [
     missingRefusal(analysis, look),
     when('unmatched', comparison.mismatches),

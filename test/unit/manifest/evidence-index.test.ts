@@ -7,6 +7,7 @@ import {
   checkClosedSet,
   parseIndex,
   readListed,
+  readRegular,
   writeEvidenceIndex,
 } from '../../../src/manifest/evidence-index.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -88,6 +89,14 @@ for (const [what, text] of [
     assert.throws(() => parseIndex(text), /^QualifyError: evidence\.sha256 /);
   });
 }
+
+test('reads no link and no folder', async (context) => {
+  const folder = await scratchFolder(context);
+  await fill(folder, { file: '1', 'folder/file': '2' });
+  await symlink('file', join(folder, 'link'));
+  assert.equal((await readRegular(folder, 'file')).toString(), '1');
+  for (const path of ['link', 'folder']) await assert.rejects(readRegular(folder, path), /plain file/);
+});
 
 test('reads listed files only, and only with their digest', async (context) => {
   const folder = await scratchFolder(context);

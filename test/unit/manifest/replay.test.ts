@@ -208,6 +208,28 @@ test('a plan that was changed after the session began', (context) =>
     change: edit('plan.json', /"marginPercent": 2/, '"marginPercent": 20'),
   }));
 
+test('prompts that the seed does not make', (context) =>
+  refuses(context, 'plan.json', /prompts that its seed does not make: 32\/32#sample-0 differs/, {
+    alterPlan: ({ prompts }) => {
+      const [control, warmup, sample, ...rest] = prompts;
+      if (control && warmup && sample) prompts.splice(0, prompts.length, control, sample, warmup, ...rest);
+    },
+  }));
+
+test('an order of launches that the seed does not make', (context) =>
+  refuses(context, 'plan.json', /order of launches that its seed does not make/, {
+    alterPlan: ({ rounds }) => {
+      for (const round of rounds) round.order.reverse();
+    },
+  }));
+
+test('a level that the protocol does not make', (context) =>
+  refuses(context, 'plan.json', /looks or a level that its protocol does not make/, {
+    alterPlan: ({ decision }) => {
+      decision.levelPerLook = 0.4;
+    },
+  }));
+
 test('a plan of another session', (context) =>
   refuses(context, 'journal.jsonl', /is of session another-1, not fixture-1/, {
     alter: first('session', (draft) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { QualifyError } from '../../../src/errors.js';
 import { matrixSchema } from '../../../src/matrix/schema.js';
 import { buildPlan, levelPerLook, planDigest } from '../../../src/plan/build.js';
 import { estimate } from '../../../src/plan/estimate.js';
@@ -41,6 +42,15 @@ test('rounds last to the last look; a number of rounds replaces the looks', () =
   assert.equal(one.rounds.length, 1);
   assert.deepEqual(one.decision.looks, [1]);
   assert.deepEqual(one.protocol.looks, [1]);
+});
+
+test('a number of rounds that cannot be balanced is refused', () => {
+  const odd = () => buildPlan(matrix, { ...options, rounds: 7 });
+  assert.throws(
+    odd,
+    (error) => error instanceof QualifyError && error.exitCode === 64 && /use 8/.test(error.message),
+  );
+  assert.equal(buildPlan(matrix, { ...options, rounds: 3 }).rounds.length, 3);
 });
 
 test('up to four looks have .0194 each, more share .05', () => {
