@@ -67,4 +67,4 @@ export function headline(verdict: Verdict): string {
 
 /** What the numbers are, once for all rows. */
 export const legend = (verdict: Verdict): string =>
-  `Rates are medians by ${verdict.clock === 'cpu' ? 'CPU' : 'wall'} time over all retained samples. The change is the centre of the rounds' own ratios, so it is not exactly the ratio of the two medians.`;
+  `Rates are medians by ${verdict.clock === 'cpu' ? 'CPU' : 'wall'} time over all retained samples. The change is the centre of the rounds' own ratios, so it is not exactly the ratio of the two medians. Times of stages are medians by wall time.`;
