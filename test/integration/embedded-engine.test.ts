@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
+import { auditPrompt } from '../../src/engine/model-audit.js';
+import { cachedModel } from '../../src/engine/model-cache.js';
+import { propsSchema } from '../../src/engine/server/props.js';
+import { cliScript } from '../../src/harness.js';
+import { runCli } from '../fixtures/cli.js';
+
+const VOCABULARY = 512;
+const completionSchema = z.object({
+  timings: z.record(z.string(), z.number()),
+  stages: z.record(z.string(), z.number()),
+  logits_sha256: z.string(),
+});
+const folder = mkdtempSync(join(tmpdir(), 'qualify-embedded-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const place = (name: string) => join(folder, name);
+const model = place('unit.gguf');
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+/** Runs a command that must pass and gives what it answered. */
+async function pass(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await runCli(args);
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+}
+
+function readLogits(path: string): Float32Array {
+  const bytes = readFileSync(path);
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+}
+
+/** Squared error over squared size. */
+function nmse(values: Float32Array, reference: Float32Array): number {
+  let error = 0;
+  let size = 0;
+  values.forEach((value, index) => {
+    error += (value - (reference[index] ?? 0)) ** 2;
+    size += (reference[index] ?? 0) ** 2;
+  });
+  return error / size;
+}
+
+describe('the embedded engine, really built', () => {
+  before(async () => {
+    await pass('model', 'create', '--preset', 'unit', '--out', model);
+    writeFileSync(place('ids.json'), JSON.stringify([...auditPrompt(150, VOCABULARY)]));
+  });
+
+  it('writes the same model for the same seed, also with other thread counts, and another for another', async () => {
+    const answer = JSON.parse(
+      await pass(
+        'model',
+        'create',
+        '--preset',
+        'unit',
+        '--out',
+        place('same.gguf'),
+        '--threads',
+        '1',
+        '--json',
+      ),
+    );
+    assert.equal(answer.sha256, sha256(model));
+    assert.equal(answer.sizeBytes, readFileSync(model).length);
+    await pass('model', 'create', '--preset', 'unit', '--out', place('other.gguf'), '--seed', '2');
+    assert.notEqual(sha256(place('other.gguf')), sha256(model));
+  });
+
+  it('keeps a made model and gives the same one again', async () => {
+    const first = await cachedModel({ preset: 'unit', experts: 'rocmfp2', seed: 1 });
+    assert.equal(first.sha256, sha256(model));
+    assert.deepEqual(await cachedModel({ preset: 'unit', experts: 'rocmfp2', seed: 1 }), {
+      ...first,
+      cached: true,
+    });
+  });
+
+  it('prints dimensions, tensors, types and the digest', async () => {
+    const text = await pass('model', 'inspect', model);
+    assert.match(text, new RegExp(sha256(model)));
+    assert.match(text, /general\.architecture +"deepseek4"/);
+    assert.match(text, /^token_embd\.weight /m);
+    const description = JSON.parse(await pass('model', 'inspect', model, '--json'));
+    assert.equal(description.sha256, sha256(model));
+    assert.equal(description.metadata['general.architecture'], 'deepseek4');
+  });
+
+  it('names the place in a truncated and in a foreign file', async () => {
+    writeFileSync(place('short.gguf'), readFileSync(model));
+    truncateSync(place('short.gguf'), 100_000);
+    const short = await runCli(['model', 'inspect', place('short.gguf')]);
+    assert.equal(short.exitCode, 15);
+    assert.match(short.stderr, /ERR_QUALIFY_MODEL_FILE/);
+    writeFileSync(place('foreign.gguf'), 'PK\u0003\u0004 this is a zip');
+    const foreign = await runCli(['model', 'inspect', place('foreign.gguf')]);
+    assert.equal(foreign.exitCode, 15);
+    assert.match(foreign.stderr, /offset 0|magic/i);
+  });
+
+  it('reports margins that are decisive', async () => {
+    const report = JSON.parse(await pass('model', 'audit', model, '--json'));
+    assert.equal(report.positions, 64 + 128 + 256 + 401);
+    assert.ok(report.marginMinimum > 0);
+    assert.ok(report.marginOnePercent > 0.05, `1 % of the margins are below ${report.marginOnePercent}`);
+    assert.ok(report.distinctBest > 50);
+  });
+
+  it('writes the same bits at any chunk, and the last position is the last row of all', async () => {
+    const logits = (out: string, ...more: string[]) =>
+      pass('engine', 'logits', '--model', model, '--tokens', place('ids.json'), '--out', place(out), ...more);
+    await logits('whole.f32', '--all');
+    await logits('chunks.f32', '--all', '--chunk', '32', '--threads', '1');
+    await logits('last.f32');
+    assert.equal(readFileSync(place('whole.f32')).length, 150 * VOCABULARY * 4);
+    assert.equal(sha256(place('whole.f32')), sha256(place('chunks.f32')));
+    assert.deepEqual(readLogits(place('last.f32')), readLogits(place('whole.f32')).slice(-VOCABULARY));
+    await logits('reference.f32', '--reference');
+    const error = nmse(readLogits(place('last.f32')), readLogits(place('reference.f32')));
+    assert.ok(error > 0 && error < 1e-2, `NMSE against the fp64 reference: ${error}`);
+  });
+
+  it('serves: a cold answer, a reused one and the logits on file have the same bits', async () => {
+    const args = [
+      cliScript,
+      'engine',
+      'serve',
+      '--model',
+      model,
+      '--port',
+      '0',
+      '--nonce',
+      'mine',
+      '--threads',
+      '2',
+    ];
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, DFLASH_MOE_GROUPED_MMID_PREFILL: '0' },
+    });
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+    const { port, pid } = JSON.parse(line);
+    const ask = async (change: object) => {
+      const prompt = [...auditPrompt(150, VOCABULARY)];
+      const body = JSON.stringify({ prompt, n_predict: 1, ignore_eos: true, return_tokens: true, ...change });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`http://127.0.0.1:${port}/completion`, { method: 'POST', headers, body });
+      return completionSchema.parse(await answer.json());
+    };
+    const cold = await ask({ cache_prompt: false });
+    assert.equal(cold.timings.cache_n, 0);
+    assert.equal(cold.timings.prompt_n, 150);
+    assert.ok(Number(cold.timings.prompt_ms) > 0 && Number(cold.timings.prompt_cpu_ms) > 0);
+    assert.ok(Object.keys(cold.stages).length > 3);
+    await ask({});
+    const reused = await ask({});
+    assert.ok(Number(reused.timings.cache_n) > 0);
+    assert.equal(Number(reused.timings.cache_n) + Number(reused.timings.prompt_n), 150);
+    assert.equal(reused.logits_sha256, cold.logits_sha256);
+    await pass(
+      'engine',
+      'logits',
+      '--model',
+      model,
+      '--tokens',
+      place('ids.json'),
+      '--out',
+      place('served.f32'),
+    );
+    assert.equal(cold.logits_sha256, sha256(place('served.f32')));
+    const props = propsSchema.parse(await (await fetch(`http://127.0.0.1:${port}/props`)).json());
+    assert.equal(props.nonce, 'mine');
+    assert.equal(props.switches.DFLASH_MOE_GROUPED_MMID_PREFILL, '0');
+    assert.equal(props.model.sha256, sha256(model));
+    child.kill('SIGTERM');
+    await once(child, 'close');
+    assert.equal(child.exitCode, 0);
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  });
+
+  it('leaves no engine behind when the command that serves is killed', async () => {
+    const args = [cliScript, 'engine', 'serve', '--model', model, '--port', '0'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+    child.kill('SIGKILL');
+    // The engine holds the other end of stdout: it closes when the engine is gone.
+    await once(child, 'close');
+    assert.throws(() => process.kill(JSON.parse(line).pid, 0), { code: 'ESRCH' });
+  });
+});
