@@ -32,7 +32,7 @@ struct Request {
   std::int64_t generatedTokens = 0;  // 0 evaluates only
   std::int64_t chunk = 512;
   bool reuseCache = true;            // false evaluates every token; what it leaves behind can still be reused later
-  std::vector<std::int32_t> stopTokens;
+  std::vector<std::int32_t> stopTokens = {};
 };
 
 enum class StopReason { Limit, Stop, Cancelled };

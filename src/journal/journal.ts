@@ -3,6 +3,7 @@
  * Invariants: `seq` counts from 0 without gaps, `atNs` never falls, every line passed the schema, nothing is rewritten.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { QualifyError } from '../errors.js';
 import { type Entry, entrySchema } from './entries.js';
 
 /** An entry before the journal numbers and dates it. */
@@ -34,10 +35,22 @@ export class Journal {
     if (this.#closed) throw new Error(`The journal ${this.path} is closed: "${draft.kind}" came too late.`);
     const atNs = (this.#now() - this.#beganAt).toString();
     const entry = entrySchema.parse({ seq: this.#entries.length, atNs, ...draft });
-    writeSync(this.#file, `${JSON.stringify(entry)}\n`);
-    fsyncSync(this.#file);
+    this.#write(`${JSON.stringify(entry)}\n`);
     this.#entries.push(entry);
     return entry;
+  }
+
+  #write(line: string): void {
+    try {
+      writeSync(this.#file, line);
+      fsyncSync(this.#file);
+    } catch (cause) {
+      throw new QualifyError('ERR_QUALIFY_DISK', `The journal ${this.path} cannot be written.`, {
+        exit: 'infrastructure',
+        hint: 'Look at the free space of its disk; qualify doctor does.',
+        cause,
+      });
+    }
   }
 
   /** Safe to call twice. */
