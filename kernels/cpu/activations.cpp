@@ -14,7 +14,8 @@ void Activations::resize(std::int64_t rows, std::int64_t cols) {
   data_.reserve(static_cast<std::size_t>(rows_ * blocks_) * sizeof(ActivationBlock));
 }
 
-void quantize(Execution& ex, const float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride, Activations& out) {
+void quantize(Execution& ex, const float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride,
+              Activations& out) {
   ex.counters.add(Kernel::quantize);
   out.resize(rows, cols);
   const auto kernel = QK_PICK(ex.isa, quantizeRow);

@@ -8,7 +8,7 @@
 namespace qk::cpu {
 
 std::int64_t attentionScratch(std::int64_t heads, std::int64_t dim, std::int64_t n) {
-  return (heads + 15) / 16 * 16 * dim + n * 16;
+  return (heads + 15) / 16 * 16 * dim + n * 16 + 16;  // the last 16 for alignment
 }
 
 void attention(Isa isa, const float* q, const float* const* keys, std::int64_t n, std::int64_t heads, std::int64_t dim,

@@ -7,7 +7,8 @@
 
 namespace qk {
 
-void combine(Execution& ex, const Routes& routes, const float* y, const float* shared, std::int64_t width, float* out) {
+void combine(Execution& ex, const Routes& routes, const float* y, const float* shared, std::int64_t width,
+             float* out) {
   ex.counters.add(Kernel::combine);
   const auto add = QK_PICK(ex.isa, addRow);
   constexpr std::int64_t tokensPerItem = 16;

@@ -2,6 +2,7 @@
 #include "qk/indexer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -14,22 +15,23 @@ namespace qk {
 
 namespace {
 
-constexpr double kSmallest = 6 * 0x1p-126;
+constexpr float kSmallest = 6 * 0x1p-126f;
+constexpr float kLargest = 3 * 0x1p126f;  // scales must stay finite
 constexpr int kOffset = 16;  // makes key codes unsigned
 
 // Twice the value over the block's scale: codes[32] in -12 .. 12; returns half the scale. x is on an E2M1 grid.
 float packBlock(const float* x, std::int8_t* codes) {
-  double amax = kSmallest;
-  for (int i = 0; i < 32; ++i) amax = std::max(amax, static_cast<double>(std::fabs(x[i])));
-  const int exponent = scaleExponent(amax, 6) - 1;
+  std::int32_t top = std::bit_cast<std::int32_t>(kSmallest);
+  for (int i = 0; i < 32; ++i) top = std::max(top, std::bit_cast<std::int32_t>(x[i]) & 0x7fffffff);
+  int outside = top > std::bit_cast<std::int32_t>(kLargest) ? 1 : 0;
+  const int exponent = outside != 0 ? 0 : scaleExponent(static_cast<double>(std::bit_cast<float>(top)), 6) - 1;
   const float inverse = std::ldexp(1.0f, -exponent);
-  for (int i = 0; i < 32; ++i) {
+  for (int i = 0; outside == 0 && i < 32; ++i) {
     const float code = x[i] * inverse;
-    if (!(std::fabs(code) <= 12) || code != std::nearbyint(code)) {
-      throw std::domain_error("an indexer value of " + std::to_string(x[i]) + " is not on the E2M1 grid of its block");
-    }
     codes[i] = static_cast<std::int8_t>(code);
+    outside += static_cast<float>(codes[i]) != code ? 1 : 0;
   }
+  if (outside != 0) throw std::domain_error("a value of the indexer is not on the E2M1 grid of its block");
   return std::ldexp(1.0f, exponent);
 }
 

@@ -10,16 +10,21 @@
 namespace qk {
 namespace {
 
-constexpr std::int64_t tilesPerItem = 8;    // 128 rows: their weights stay in the second-level cache
+constexpr std::int64_t tilesPerItem = 8;  // 128 rows: their weights stay in the second-level cache
 constexpr std::int64_t tokensPerItem = 64;
 
 Kernel counterOf(Type type) {
   switch (type) {
-    case Type::Q8_0: return Kernel::matmulQ8_0;
-    case Type::Q4_0: return Kernel::matmulQ4_0;
-    case Type::ROCmFP3: return Kernel::matmulROCmFP3;
-    case Type::ROCmFP2: return Kernel::matmulROCmFP2;
-    default: return Kernel::matmulFloat;
+    case Type::Q8_0:
+      return Kernel::matmulQ8_0;
+    case Type::Q4_0:
+      return Kernel::matmulQ4_0;
+    case Type::ROCmFP3:
+      return Kernel::matmulROCmFP3;
+    case Type::ROCmFP2:
+      return Kernel::matmulROCmFP2;
+    default:
+      return Kernel::matmulFloat;
   }
 }
 
@@ -36,7 +41,8 @@ Inputs inputs(const float* x, std::int64_t cols, const Activations* quantised) {
   return in;
 }
 
-void matmul(Execution& ex, const PackedMatrix& w, const Inputs& x, std::int64_t tokens, float* y, std::int64_t yStride) {
+void matmul(Execution& ex, const PackedMatrix& w, const Inputs& x, std::int64_t tokens, float* y,
+            std::int64_t yStride) {
   ex.counters.add(counterOf(w.type));
   const TileMatmul kernel(ex.isa, w, x);
   const std::int64_t rowItems = (w.tileCount() + tilesPerItem - 1) / tilesPerItem;

@@ -1,5 +1,5 @@
-// Owns the two plans of the experts. Both call the same tile kernels on the same rows, so that they differ in launches,
-// memory traffic and balance, and in no bit.
+// Owns the two plans of the experts. Both call the same tile kernels on the same rows, so that they differ in
+// launches, memory traffic and balance, and in no bit.
 #include "qk/mmid.h"
 
 #include <algorithm>
@@ -13,10 +13,11 @@
 namespace qk {
 namespace {
 
-constexpr std::int64_t blockRows = activationBlock;  // weight rows an item: requantising owns whole blocks of F
+constexpr std::int64_t blockRows =
+    activationBlock;  // weight rows an item: requantising owns whole blocks of F
 constexpr std::int64_t blockTiles = blockRows / tileRows;
-constexpr std::int64_t rowsPerItem = 256;            // routes
-constexpr std::int64_t rowsPerPass = 64;             // routes whose gate and up blocks are held at once
+constexpr std::int64_t rowsPerItem = 256;  // routes
+constexpr std::int64_t rowsPerPass = 64;   // routes whose gate and up blocks are held at once
 
 struct Shape {
   std::int64_t experts, hidden, inner;  // E, D, F
@@ -28,15 +29,18 @@ Shape checkedShape(const MoeWeights& weights, const Inputs& x) {
   const PackedMatrix up = weights.up->matrix();
   const PackedMatrix down = weights.down->matrix();
   const Shape shape{weights.gate->count(), gate.cols, gate.rows, takesInt8(down.type)};
-  if (up.rows != shape.inner || up.cols != shape.hidden || down.rows != shape.hidden || down.cols != shape.inner ||
-      weights.up->count() != shape.experts || weights.down->count() != shape.experts) {
+  if (up.rows != shape.inner || up.cols != shape.hidden || down.rows != shape.hidden ||
+      down.cols != shape.inner || weights.up->count() != shape.experts ||
+      weights.down->count() != shape.experts) {
     throw std::invalid_argument("gate, up and down of the experts do not have the same E, D and F");
   }
-  if (x.index != nullptr) throw std::invalid_argument("the experts choose their rows themselves: index must be null");
+  if (x.index != nullptr)
+    throw std::invalid_argument("the experts choose their rows themselves: index must be null");
   return shape;
 }
 
-// Which rows an expert takes: packed row r reads token[r] (r itself when null) and multiplies by weight[r] (1 when null).
+// Which rows an expert takes: packed row r reads token[r] (r itself when null) and multiplies by weight[r] (1
+// when null).
 struct Rows {
   const std::int32_t* token = nullptr;
   const float* weight = nullptr;
@@ -66,8 +70,8 @@ void addItems(std::int64_t expert, std::int64_t firstRow, std::int64_t lastRow, 
 }
 
 // gate and up of one block of F for some rows, SwiGLU and route weight, and the block's form for down.
-void gateUpItem(const Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x, const Rows& rows,
-                const MoeScratch::Item& item, int thread, MoeScratch& scratch) {
+void gateUpItem(const Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x,
+                const Rows& rows, const MoeScratch::Item& item, int thread, MoeScratch& scratch) {
   Inputs routed = x;
   routed.index = rows.token;
   const TileMatmul gate(ex.isa, weights.gate->matrix(item.expert), routed);
@@ -114,8 +118,9 @@ void reserveGateUp(std::int64_t floats, MoeScratch& scratch) {
 }
 
 // Two queues over the ranges bounds[e] .. bounds[e + 1] of every expert.
-MoeTimes groupedExperts(Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x, const Rows& rows,
-                        const std::vector<std::int64_t>& bounds, MoeScratch& scratch, float* y) {
+MoeTimes groupedExperts(Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x,
+                        const Rows& rows, const std::vector<std::int64_t>& bounds, MoeScratch& scratch,
+                        float* y) {
   MoeTimes times;
   Stopwatch watch;
   reserveHidden(shape, bounds.back(), scratch);
@@ -165,8 +170,8 @@ Inputs gatherInputs(Execution& ex, const MoeWeights& weights, const Shape& shape
 }
 
 // The launch sequence of one expert: gather, gate, up, SwiGLU, quantise, down.
-void serialExpert(Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x, const Routes& routes,
-                  std::int64_t expert, MoeScratch& scratch, float* y, MoeTimes& times) {
+void serialExpert(Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x,
+                  const Routes& routes, std::int64_t expert, MoeScratch& scratch, float* y, MoeTimes& times) {
   const std::int64_t first = routes.bounds[static_cast<std::size_t>(expert)];
   const std::int64_t count = routes.rowsOf(expert);
   ex.counters.add(Kernel::serialExpert);
@@ -179,8 +184,8 @@ void serialExpert(Execution& ex, const MoeWeights& weights, const Shape& shape, 
   matmul(ex, weights.up->matrix(expert), gathered, count, up, shape.inner);
   ex.pool.run(count, [&](std::int64_t r, int) {
     const std::int64_t at = r * shape.inner;
-    cpu::swiglu(ex.isa, gate + at, up + at, shape.inner, weights.clamp, routes.weight[static_cast<std::size_t>(first + r)],
-                gate + at);
+    cpu::swiglu(ex.isa, gate + at, up + at, shape.inner, weights.clamp,
+                routes.weight[static_cast<std::size_t>(first + r)], gate + at);
   });
   if (shape.downTakesInt8) quantize(ex, gate, count, shape.inner, shape.inner, scratch.hidden);
   times.gateUpNs += watch.lapNs();
@@ -191,27 +196,30 @@ void serialExpert(Execution& ex, const MoeWeights& weights, const Shape& shape, 
 
 }  // namespace
 
-MoeTimes routedExperts(Execution& ex, MoePlan plan, const MoeWeights& weights, const Inputs& x, const Routes& routes,
-                       MoeScratch& scratch, float* y) {
+MoeTimes routedExperts(Execution& ex, MoePlan plan, const MoeWeights& weights, const Inputs& x,
+                       const Routes& routes, MoeScratch& scratch, float* y) {
   const Shape shape = checkedShape(weights, x);
-  if (routes.experts != shape.experts) throw std::invalid_argument("routes and weights differ in the number of experts");
+  if (routes.experts != shape.experts)
+    throw std::invalid_argument("routes and weights differ in the number of experts");
   MoeTimes times;
   if (plan == MoePlan::grouped) {
     ex.counters.add(Kernel::groupedGateUp);
     ex.counters.add(Kernel::groupedDown);
-    times = groupedExperts(ex, weights, shape, x, {routes.token.data(), routes.weight.data()}, routes.bounds, scratch, y);
+    times = groupedExperts(ex, weights, shape, x, {routes.token.data(), routes.weight.data()}, routes.bounds,
+                           scratch, y);
   } else {
     for (std::int64_t e = 0; e < shape.experts; ++e) {
       if (routes.rowsOf(e) > 0) serialExpert(ex, weights, shape, x, routes, e, scratch, y, times);
     }
   }
-  // Live rows were written in full; what masked routes leave at the end is zero, never what was in the buffer.
+  // Live rows were written in full; what masked routes leave at the end is zero, never what was in the
+  // buffer.
   std::fill(y + routes.live() * shape.hidden, y + routes.tokens * routes.slots * shape.hidden, 0.0f);
   return times;
 }
 
-void sharedExpert(Execution& ex, const MoeWeights& weights, const Inputs& x, std::int64_t tokens, MoeScratch& scratch,
-                  float* y) {
+void sharedExpert(Execution& ex, const MoeWeights& weights, const Inputs& x, std::int64_t tokens,
+                  MoeScratch& scratch, float* y) {
   const Shape shape = checkedShape(weights, x);
   if (shape.experts != 1) throw std::invalid_argument("the shared expert is one expert");
   ex.counters.add(Kernel::sharedExpert);

@@ -1,5 +1,5 @@
-// Owns repacking: from the file's rows of blocks to tiles of 16 interleaved rows. Bits are moved, never changed, except that
-// scale bytes which decode to zero become zero.
+// Owns repacking: from the file's rows of blocks to tiles of 16 interleaved rows. Bits are moved, never
+// changed, except that scale bytes which decode to zero become zero.
 #include "qk/packed_weights.h"
 
 #include <algorithm>
@@ -79,7 +79,8 @@ void packQ4_0(const std::byte* block, std::byte* codes, std::byte* scales, std::
 
 void packQ8_0(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane) {
   std::memcpy(scales + lane * 2, block, 2);
-  for (std::int64_t s = 0; s < 8; ++s) putWord(codes + s * 64 + lane * 4, word(block + 2 + s * 4) ^ 0x80808080U);
+  for (std::int64_t s = 0; s < 8; ++s)
+    putWord(codes + s * 64 + lane * 4, word(block + 2 + s * 4) ^ 0x80808080U);
 }
 
 using PackBlock = void (*)(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane);
@@ -92,24 +93,33 @@ struct Layout {
 
 Layout layoutOf(Type type) {
   switch (type) {
-    case Type::F32: return {4, 0, nullptr};
+    case Type::F32:
+      return {4, 0, nullptr};
     case Type::F16:
-    case Type::BF16: return {2, 0, nullptr};
-    case Type::ROCmFP2: return {fileBytesROCmFP2, codeBytesROCmFP2, packROCmFP2};
-    case Type::ROCmFP3: return {fileBytesROCmFP3, codeBytesROCmFP3, packROCmFP3};
-    case Type::Q4_0: return {fileBytesQ4_0, codeBytesQ4_0, packQ4_0};
-    case Type::Q8_0: return {fileBytesQ8_0, codeBytesQ8_0, packQ8_0};
-    case Type::I32: break;
+    case Type::BF16:
+      return {2, 0, nullptr};
+    case Type::ROCmFP2:
+      return {fileBytesROCmFP2, codeBytesROCmFP2, packROCmFP2};
+    case Type::ROCmFP3:
+      return {fileBytesROCmFP3, codeBytesROCmFP3, packROCmFP3};
+    case Type::Q4_0:
+      return {fileBytesQ4_0, codeBytesQ4_0, packQ4_0};
+    case Type::Q8_0:
+      return {fileBytesQ8_0, codeBytesQ8_0, packQ8_0};
+    case Type::I32:
+      break;
   }
   throw std::invalid_argument("weights of type " + std::to_string(static_cast<std::uint32_t>(type)) +
                               " cannot be multiplied");
 }
 
-std::int64_t roundUp(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+std::int64_t roundUp(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
 
 // rows: pointers to 1..16 rows of the file.
-void packQuantisedTile(const Layout& layout, const std::byte* rows, std::int64_t rowBytes, std::int64_t rowCount,
-                       std::int64_t cols, std::byte* tile) {
+void packQuantisedTile(const Layout& layout, const std::byte* rows, std::int64_t rowBytes,
+                       std::int64_t rowCount, std::int64_t cols, std::byte* tile) {
   const std::int64_t steps = cols / stepLength;
   std::byte* scales = tile + steps * layout.codeBytes;
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -125,7 +135,8 @@ void packFloatTile(const Layout& layout, const std::byte* rows, std::int64_t row
   const auto width = static_cast<std::size_t>(layout.fileBytes);
   for (std::int64_t k = 0; k < cols; ++k) {
     for (std::int64_t lane = 0; lane < rowCount; ++lane) {
-      std::memcpy(tile + (k * tileRows + lane) * layout.fileBytes, rows + lane * rowBytes + k * layout.fileBytes, width);
+      std::memcpy(tile + (k * tileRows + lane) * layout.fileBytes,
+                  rows + lane * rowBytes + k * layout.fileBytes, width);
     }
   }
 }
@@ -141,9 +152,11 @@ PackedWeights::PackedWeights(ThreadPool& pool, const ExpertMatrices& experts) : 
   const Matrix& first = experts.first;
   const Layout layout = layoutOf(first.type);
   const bool quantised = layout.codeBytes != 0;
-  if (first.rows < 1 || first.cols < 1 || count_ < 1) throw std::invalid_argument("weights need at least one row and column");
+  if (first.rows < 1 || first.cols < 1 || count_ < 1)
+    throw std::invalid_argument("weights need at least one row and column");
   if (quantised && first.cols % stepLength != 0) {
-    throw std::invalid_argument("quantised weights need a multiple of 32 columns, not " + std::to_string(first.cols));
+    throw std::invalid_argument("quantised weights need a multiple of 32 columns, not " +
+                                std::to_string(first.cols));
   }
   const std::int64_t rowBytes =
       quantised ? first.cols / stepLength * layout.fileBytes : first.cols * layout.fileBytes;

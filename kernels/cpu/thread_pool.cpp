@@ -1,4 +1,5 @@
-// Owns the threads: one epoch counter wakes them, one cursor hands out items, one count of the busy ends a run.
+// Owns the threads: one epoch counter wakes them, one cursor hands out items, one count of the busy ends a
+// run.
 #include "qk/thread_pool.h"
 
 #include <algorithm>
@@ -43,8 +44,8 @@ void awaitChange(const std::atomic<T>& value, T seen) {
 void checkCpus(int threads, std::span<const int> cpus) {
   if (cpus.empty()) return;
   if (static_cast<int>(cpus.size()) != threads) {
-    throw std::invalid_argument("pinning needs one CPU a thread: " + std::to_string(cpus.size()) + " CPUs for " +
-                                std::to_string(threads) + " threads");
+    throw std::invalid_argument("pinning needs one CPU a thread: " + std::to_string(cpus.size()) +
+                                " CPUs for " + std::to_string(threads) + " threads");
   }
 #ifdef __linux__
   cpu_set_t allowed;
@@ -140,7 +141,8 @@ struct ThreadPool::State {
   }
 
   void awaitWorkers() {
-    for (int left = working.load(std::memory_order_acquire); left != 0; left = working.load(std::memory_order_acquire)) {
+    for (int left = working.load(std::memory_order_acquire); left != 0;
+         left = working.load(std::memory_order_acquire)) {
       awaitChange(working, left);
     }
   }
@@ -157,7 +159,8 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads, std::span<const int> cpus) : threads_(threads), state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, std::span<const int> cpus)
+    : threads_(threads), state_(std::make_unique<State>()) {
   if (threads < 1) throw std::invalid_argument("a thread pool needs at least one thread");
   checkCpus(threads, cpus);
   state_->cpus.assign(cpus.begin(), cpus.end());
@@ -182,7 +185,8 @@ void ThreadPool::pinCaller() {
 
 void ThreadPool::runErased(std::int64_t items, void* body, Call call) {
   if (state_->running.exchange(true, std::memory_order_acquire)) {
-    throw std::logic_error("ThreadPool::run was called while it runs: inside of an item, or by a second thread");
+    throw std::logic_error(
+        "ThreadPool::run was called while it runs: inside of an item, or by a second thread");
   }
   State& state = *state_;
   state.cursor.store(0, std::memory_order_relaxed);

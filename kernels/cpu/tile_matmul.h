@@ -14,13 +14,19 @@ class TileMatmul {
  public:
   // Throws std::invalid_argument when x lacks the form that w takes.
   TileMatmul(Isa isa, const PackedMatrix& w, const Inputs& x)
-      : w_(w), x_(x), int8_(QK_PICK(isa, matmulInt8)), float_(QK_PICK(isa, matmulFloat)), takesInt8_(takesInt8(w.type)) {
-    if (takesInt8_ && x.blocks == nullptr) throw std::invalid_argument("these weights take int8 activations; only fp32 was given");
-    if (!takesInt8_ && x.values == nullptr) throw std::invalid_argument("these weights take fp32 activations; only int8 was given");
+      : w_(w),
+        x_(x),
+        int8_(QK_PICK(isa, matmulInt8)),
+        float_(QK_PICK(isa, matmulFloat)),
+        takesInt8_(takesInt8(w.type)) {
+    if (takesInt8_ && x.blocks == nullptr)
+      throw std::invalid_argument("these weights take int8 activations; only fp32 was given");
+    if (!takesInt8_ && x.values == nullptr)
+      throw std::invalid_argument("these weights take fp32 activations; only int8 was given");
   }
 
-  // Weight rows of tiles [firstTile, lastTile) times tokens [first, first + count); y[0] is the first of those rows of the
-  // first of those tokens.
+  // Weight rows of tiles [firstTile, lastTile) times tokens [first, first + count); y[0] is the first of
+  // those rows of the first of those tokens.
   void run(std::int64_t firstTile, std::int64_t lastTile, std::int64_t first, std::int64_t count, float* y,
            std::int64_t yStride) const {
     for (std::int64_t done = 0; done < count; done += batch) {

@@ -18,14 +18,16 @@ float half(const std::byte* p) {
 
 unsigned bits(const std::byte* p, unsigned at, unsigned count) {
   unsigned value = 0;
-  for (unsigned i = 0; i < count; ++i) value |= (std::to_integer<unsigned>(p[(at + i) / 8]) >> ((at + i) % 8) & 1U) << i;
+  for (unsigned i = 0; i < count; ++i)
+    value |= (std::to_integer<unsigned>(p[(at + i) / 8]) >> ((at + i) % 8) & 1U) << i;
   return value;
 }
 
 float unsignedE4M3(std::byte b) {
   const int e = std::to_integer<int>(b);
   if (e > 0x7e) return 0.0f;
-  return e < 8 ? std::ldexp(static_cast<float>(e), -10) : std::ldexp(static_cast<float>(8 + (e & 7)), (e >> 3) - 11);
+  return e < 8 ? std::ldexp(static_cast<float>(e), -10)
+               : std::ldexp(static_cast<float>(8 + (e & 7)), (e >> 3) - 11);
 }
 
 // Integer levels of one block of 32 and its scales: value i = level[i] * scale[i / group].
@@ -40,15 +42,22 @@ Block decode(Type type, const std::byte* p) {
   block.group = type == Type::ROCmFP2 || type == Type::ROCmFP3 ? 16 : 32;
   for (unsigned i = 0; i < 32; ++i) {
     switch (type) {
-      case Type::ROCmFP2: block.level[i] = static_cast<int>(bits(p, 2 * i, 2)) - 1; break;
+      case Type::ROCmFP2:
+        block.level[i] = static_cast<int>(bits(p, 2 * i, 2)) - 1;
+        break;
       case Type::ROCmFP3: {
         static constexpr int levels[8] = {0, 1, 2, 4, 0, -1, -2, -4};
         block.level[i] = levels[bits(p, 3 * i, 3)];
         break;
       }
-      case Type::Q4_0: block.level[i] = static_cast<int>(bits(p + 2 + i % 16, i / 16 * 4, 4)) - 8; break;
-      case Type::Q8_0: block.level[i] = static_cast<std::int8_t>(p[2 + i]); break;
-      default: throw std::invalid_argument("not a type with integer levels");
+      case Type::Q4_0:
+        block.level[i] = static_cast<int>(bits(p + 2 + i % 16, i / 16 * 4, 4)) - 8;
+        break;
+      case Type::Q8_0:
+        block.level[i] = static_cast<std::int8_t>(p[2 + i]);
+        break;
+      default:
+        throw std::invalid_argument("not a type with integer levels");
     }
   }
   if (block.group == 32) {

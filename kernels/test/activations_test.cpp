@@ -29,7 +29,8 @@ void checkRow(const std::vector<float>& x) {
       CHECK(std::memcmp(block.q, expected[b].q, sizeof block.q) == 0);
       CHECK(std::memcmp(block.negatedSum16, expected[b].negatedSum16, sizeof block.negatedSum16) == 0);
       CHECK(std::memcmp(block.negatedSum32, expected[b].negatedSum32, sizeof block.negatedSum32) == 0);
-      CHECK((sameBits(block.scale, expected[b].scale) || (std::isnan(block.scale) && std::isnan(expected[b].scale))));
+      CHECK((sameBits(block.scale, expected[b].scale) ||
+             (std::isnan(block.scale) && std::isnan(expected[b].scale))));
     }
   }
 }
@@ -51,9 +52,9 @@ TEST_CASE("ties round to even") {
   for (std::size_t i = 1; i < 128; ++i) x[i] = static_cast<float>(i) - 64.5f;
   checkRow(x);
   const auto blocks = reference::quantize(x.data(), 128);
-  CHECK(static_cast<int>(blocks[0].q[64]) == 0);   // -0.5
-  CHECK(static_cast<int>(blocks[0].q[66]) == 2);   // 1.5
-  CHECK(static_cast<int>(blocks[0].q[67]) == 2);   // 2.5
+  CHECK(static_cast<int>(blocks[0].q[64]) == 0);  // -0.5
+  CHECK(static_cast<int>(blocks[0].q[66]) == 2);  // 1.5
+  CHECK(static_cast<int>(blocks[0].q[67]) == 2);  // 2.5
 }
 
 TEST_CASE("a block of zeros, or one too small for a normal scale, has scale +0 and code 0") {

@@ -1,8 +1,9 @@
-// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa]]`. Weights of many matrices follow on each other, so that they come
-// from memory as those of experts do. One line a case: type, rows per expert, us, GOPS.
-#include <ctime>
+// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa]]`. Weights of many
+// matrices follow on each other, so that they come from memory as those of experts do. One line a case: type,
+// rows per expert, us, GOPS.
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "qk/matmul.h"
 #include "random_weights.h"
@@ -49,8 +50,8 @@ int main(int argc, char** argv) {
           best = std::min(best, (cpuSeconds() - start) / static_cast<double>(used));
         }
         std::printf("%-8s %-8s %4lldx%lld %4lld rows %10.1f us %8.1f GOPS\n", std::string(name(isa)).c_str(),
-                    std::string(format(type).name).c_str(), static_cast<long long>(rows), static_cast<long long>(cols),
-                    static_cast<long long>(tokens), best * 1e6,
+                    std::string(format(type).name).c_str(), static_cast<long long>(rows),
+                    static_cast<long long>(cols), static_cast<long long>(tokens), best * 1e6,
                     2e-9 * static_cast<double>(rows * cols * tokens) / best);
       }
     }

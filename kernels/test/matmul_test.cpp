@@ -1,4 +1,5 @@
-// Holds the matmul to its definition: the same bits as the plain loops on every instruction set, width, thread count and cut.
+// Holds the matmul to its definition: the same bits as the plain loops on every instruction set, width,
+// thread count and cut.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -21,7 +22,8 @@ std::vector<float> exactOrder(const Matrix& w, const std::vector<float>& x, std:
     const float* token = x.data() + t * w.cols;
     const auto blocks = reference::quantize(token, w.cols);
     for (std::int64_t r = 0; r < w.rows; ++r) {
-      y.push_back(takesInt8(w.type) ? reference::dotExactOrder(w, r, blocks) : reference::dotExactOrder(w, r, token));
+      y.push_back(takesInt8(w.type) ? reference::dotExactOrder(w, r, blocks)
+                                    : reference::dotExactOrder(w, r, token));
     }
   }
   return y;
@@ -89,7 +91,8 @@ TEST_CASE("extreme codes neither saturate nor overflow") {
       const std::int64_t scaleFirst = type == Type::Q4_0 || type == Type::Q8_0 ? 2 : 0;
       const std::int64_t scaleLast = scaleFirst == 0 ? 2 : 0;
       for (std::size_t at = 0; at < w.bytes.size(); at += static_cast<std::size_t>(f.bytes)) {
-        std::memset(w.bytes.data() + at + scaleFirst, code, static_cast<std::size_t>(f.bytes - scaleFirst - scaleLast));
+        std::memset(w.bytes.data() + at + scaleFirst, code,
+                    static_cast<std::size_t>(f.bytes - scaleFirst - scaleLast));
       }
       std::vector<float> x(256, 3.0f);
       for (std::size_t i = 0; i < 128; ++i) x[i] = -3.0f;
@@ -196,7 +199,8 @@ TEST_CASE("shapes and inputs that cannot be multiplied are refused") {
   const PackedWeights packed(pool, w.matrix);
   const std::vector<float> x(64, 1.0f);
   std::vector<float> y(2);
-  CHECK_THROWS_AS(matmul(ex, packed.matrix(), inputs(x.data(), 64, nullptr), 1, y.data(), 2), std::invalid_argument);
+  CHECK_THROWS_AS(matmul(ex, packed.matrix(), inputs(x.data(), 64, nullptr), 1, y.data(), 2),
+                  std::invalid_argument);
   CHECK_THROWS_AS(PackedWeights(pool, Matrix{Type::I32, 2, 64, w.bytes.data()}), std::invalid_argument);
 }
 

@@ -1,4 +1,5 @@
-// Holds both plans of the experts to plain loops over routes, to the bit: routings, masks, types, threads, instruction sets.
+// Holds both plans of the experts to plain loops over routes, to the bit: routings, masks, types, threads,
+// instruction sets.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -29,8 +30,12 @@ struct Layer {
   Weights gate, up, down;
 
   Layer(Random& random, Types types, std::int64_t e, std::int64_t d, std::int64_t f)
-      : experts(e), hidden(d), inner(f), gate(randomWeights(random, types.gate, e * f, d)),
-        up(randomWeights(random, types.up, e * f, d)), down(randomWeights(random, types.down, e * d, f)) {}
+      : experts(e),
+        hidden(d),
+        inner(f),
+        gate(randomWeights(random, types.gate, e * f, d)),
+        up(randomWeights(random, types.up, e * f, d)),
+        down(randomWeights(random, types.down, e * d, f)) {}
 
   static ExpertMatrices split(const Weights& w, std::int64_t experts) {
     Matrix first = w.matrix;
@@ -59,7 +64,8 @@ std::vector<float> plainRow(const Matrix& w, const std::vector<float>& x) {
   std::vector<float> y;
   const auto blocks = reference::quantize(x.data(), w.cols);
   for (std::int64_t r = 0; r < w.rows; ++r) {
-    y.push_back(takesInt8(w.type) ? reference::dotExactOrder(w, r, blocks) : reference::dotExactOrder(w, r, x.data()));
+    y.push_back(takesInt8(w.type) ? reference::dotExactOrder(w, r, blocks)
+                                  : reference::dotExactOrder(w, r, x.data()));
   }
   return y;
 }
@@ -77,7 +83,8 @@ std::vector<float> plainExperts(const Layer& layer, const Routing& routing, cons
       const std::int64_t e = routing.expert[route];
       std::vector<float> gate = plainRow(Layer::split(layer.gate, layer.experts).expert(e), token);
       const std::vector<float> up = plainRow(Layer::split(layer.up, layer.experts).expert(e), token);
-      cpu::swiglu(Isa::portable, gate.data(), up.data(), layer.inner, clampLimit, routing.weight[route], gate.data());
+      cpu::swiglu(Isa::portable, gate.data(), up.data(), layer.inner, clampLimit, routing.weight[route],
+                  gate.data());
       const std::vector<float> y = plainRow(Layer::split(layer.down, layer.experts).expert(e), gate);
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += y[i];
     }
@@ -100,16 +107,17 @@ Packed pack(ThreadPool& pool, const Layer& layer) {
           PackedWeights(pool, Layer::split(layer.down, layer.experts))};
 }
 
-std::vector<float> run(Execution& ex, MoePlan plan, const Packed& packed, std::int64_t experts, std::int64_t hidden,
-                       const Routing& routing, const std::vector<float>& x, const std::vector<float>& shared,
-                       MoeScratch& scratch) {
+std::vector<float> run(Execution& ex, MoePlan plan, const Packed& packed, std::int64_t experts,
+                       std::int64_t hidden, const Routing& routing, const std::vector<float>& x,
+                       const std::vector<float>& shared, MoeScratch& scratch) {
   Routes routes;
   sortRoutes(routing.expert.data(), routing.weight.data(), routing.tokens, routing.slots, experts, routes);
   Activations quantised;
   quantize(ex, x.data(), routing.tokens, hidden, hidden, quantised);
   std::vector<float> y(static_cast<std::size_t>(routing.tokens * routing.slots * hidden), poison);
   routedExperts(ex, plan, packed.weights(), inputs(x.data(), hidden, &quantised), routes, scratch, y.data());
-  for (std::size_t i = static_cast<std::size_t>(routes.live() * hidden); i < y.size(); ++i) CHECK(sameBits(y[i], 0.0f));
+  for (std::size_t i = static_cast<std::size_t>(routes.live() * hidden); i < y.size(); ++i)
+    CHECK(sameBits(y[i], 0.0f));
   // Nothing may be read of rows that no route owns.
   std::fill(y.begin() + routes.live() * hidden, y.end(), poison);
   std::vector<float> out(static_cast<std::size_t>(routing.tokens * hidden), poison);
@@ -145,9 +153,10 @@ TEST_CASE("both plans equal plain loops to the bit for every weight type") {
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
   Random random(seed);
-  for (const Types types : {field, Types{Type::Q4_0, Type::Q4_0, Type::Q4_0}, Types{Type::Q8_0, Type::Q8_0, Type::Q8_0},
-                            Types{Type::F32, Type::F32, Type::F32}, Types{Type::F16, Type::BF16, Type::F16},
-                            Types{Type::Q8_0, Type::F32, Type::Q4_0}, Types{Type::F16, Type::F16, Type::ROCmFP3}}) {
+  for (const Types types :
+       {field, Types{Type::Q4_0, Type::Q4_0, Type::Q4_0}, Types{Type::Q8_0, Type::Q8_0, Type::Q8_0},
+        Types{Type::F32, Type::F32, Type::F32}, Types{Type::F16, Type::BF16, Type::F16},
+        Types{Type::Q8_0, Type::F32, Type::Q4_0}, Types{Type::F16, Type::F16, Type::ROCmFP3}}) {
     // F of one whole block and one short one, D of no whole tile pair.
     const Layer layer(random, types, 3, 96, 160);
     checkLayer(random, layer, randomRouting(random, 9, 2, 3), true);
@@ -198,7 +207,8 @@ TEST_CASE("masked routes, masked tokens and experts without routes contribute ex
     for (std::size_t i = 5 * 64; i < 6 * 64; ++i) CHECK(sameBits(out[i], 0.0f));
     Routing none = routing;
     std::fill(none.expert.begin(), none.expert.end(), -1);
-    for (const float value : run(ex, plan, pack(pool, layer), 5, 64, none, x, {}, scratch)) CHECK(sameBits(value, 0.0f));
+    for (const float value : run(ex, plan, pack(pool, layer), 5, 64, none, x, {}, scratch))
+      CHECK(sameBits(value, 0.0f));
   }
 }
 
@@ -225,7 +235,9 @@ TEST_CASE("a token's bits do not depend on the tokens beside it") {
   const auto all = run(ex, MoePlan::grouped, packed, 4, 128, whole, x, {}, scratch);
   for (std::int64_t first = 0; first < 40; first += 7) {
     const std::int64_t n = std::min<std::int64_t>(7, 40 - first);
-    const Routing part{n, 3, {whole.expert.begin() + first * 3, whole.expert.begin() + (first + n) * 3},
+    const Routing part{n,
+                       3,
+                       {whole.expert.begin() + first * 3, whole.expert.begin() + (first + n) * 3},
                        {whole.weight.begin() + first * 3, whole.weight.begin() + (first + n) * 3}};
     const std::vector<float> xs(x.begin() + first * 128, x.begin() + (first + n) * 128);
     const std::vector<float> expected(all.begin() + first * 128, all.begin() + (first + n) * 128);
@@ -313,7 +325,8 @@ TEST_CASE("weights and inputs that do not fit together are refused") {
   Activations quantised;
   quantize(ex, x.data(), 1, 32, 32, quantised);
   const Inputs in = inputs(x.data(), 32, &quantised);
-  CHECK_THROWS_AS(routedExperts(ex, MoePlan::grouped, mixed, in, routes, scratch, y.data()), std::invalid_argument);
+  CHECK_THROWS_AS(routedExperts(ex, MoePlan::grouped, mixed, in, routes, scratch, y.data()),
+                  std::invalid_argument);
   sortRoutes(expert, weight, 1, 1, 4, routes);
   CHECK_THROWS_AS(routedExperts(ex, MoePlan::grouped, packed.weights(), in, routes, scratch, y.data()),
                   std::invalid_argument);

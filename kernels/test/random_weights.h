@@ -1,4 +1,5 @@
-// Random weights in every storage format, and helpers that the kernel tests share. Seeds are printed by doctest's INFO on failure.
+// Random weights in every storage format, and helpers that the kernel tests share. Seeds are printed by
+// doctest's INFO on failure.
 #pragma once
 
 #include <bit>
@@ -61,12 +62,17 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
       case Type::ROCmFP3:
         for (int i = 1; i <= 2; ++i) {
           // 0x7f and above decode to zero; 0..7 are subnormal.
-          block[f.bytes - i] = static_cast<std::byte>(random() % 16 == 0 ? random() % 256 : 0x20 + random() % 16);
+          block[f.bytes - i] =
+              static_cast<std::byte>(random() % 16 == 0 ? random() % 256 : 0x20 + random() % 16);
         }
         break;
       case Type::Q4_0:
-      case Type::Q8_0: std::memcpy(block, &half, 2); break;
-      case Type::F16: std::memcpy(block, &half, 2); break;
+      case Type::Q8_0:
+        std::memcpy(block, &half, 2);
+        break;
+      case Type::F16:
+        std::memcpy(block, &half, 2);
+        break;
       case Type::BF16: {
         const auto bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random)) >> 16);
         std::memcpy(block, &bits, 2);
@@ -77,14 +83,17 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
         std::memcpy(block, &value, 4);
         break;
       }
-      case Type::I32: throw std::invalid_argument("no weights of type I32");
+      case Type::I32:
+        throw std::invalid_argument("no weights of type I32");
     }
   }
   w.matrix.data = w.bytes.data();
   return w;
 }
 
-inline bool sameBits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
+inline bool sameBits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
 
 // Index of the first element that differs in its bits, -1 when none does.
 inline std::int64_t firstDifference(const std::vector<float>& a, const std::vector<float>& b) {

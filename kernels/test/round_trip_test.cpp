@@ -56,17 +56,17 @@ TEST_CASE("E4M3 and E2M1 round trips equal a search over all levels") {
   rounded(qk::cpu::roundTripE2m1, qk::reference::roundTripE2m1, random.normals(32, 1e-37f));
 }
 
-TEST_CASE("ties go to the even code") {
+TEST_CASE("ties go to the even code, and a block whose largest value is the top keeps its finest levels") {
   Floats x(32, 0.0f);
-  const std::array<float, 9> in = {6, 0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5, -5};
-  const std::array<float, 9> out = {6, 0, 1, 1, 2, 2, 4, 4, -4};
+  const std::array<float, 11> in = {6, 0.5f, 1.5f, 0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5, -5};
+  const std::array<float, 11> out = {6, 0.5f, 1.5f, 0, 1, 1, 2, 2, 4, 4, -4};
   std::copy(in.begin(), in.end(), x.begin());
   const Floats y = rounded(qk::cpu::roundTripE2m1, qk::reference::roundTripE2m1, x);
   for (std::size_t i = 0; i < out.size(); ++i) CHECK(y[i] == out[i]);
 
   Floats keys(64, 0.0f);
-  const std::array<float, 6> keyIn = {448, 17, 19, 0x1p-10f, 3 * 0x1p-10f, 432};
-  const std::array<float, 6> keyOut = {448, 16, 20, 0, 4 * 0x1p-10f, 448};
+  const std::array<float, 7> keyIn = {448, 0x1p-9f, 17, 19, 0x1p-10f, 3 * 0x1p-10f, 432};
+  const std::array<float, 7> keyOut = {448, 0x1p-9f, 16, 20, 0, 4 * 0x1p-10f, 448};
   std::copy(keyIn.begin(), keyIn.end(), keys.begin());
   const Floats rounds = rounded(qk::cpu::roundTripE4m3, qk::reference::roundTripE4m3, keys);
   for (std::size_t i = 0; i < keyOut.size(); ++i) CHECK(rounds[i] == keyOut[i]);

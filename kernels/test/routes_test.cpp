@@ -28,9 +28,11 @@ void checkAgainstStableSort(const std::vector<std::int32_t>& expert, const std::
       CHECK(routes.packedRow[i] == -1);
       continue;
     }
-    expected.push_back({expert[i], static_cast<std::int32_t>(r / slots), static_cast<std::int32_t>(r % slots), weight[i]});
+    expected.push_back(
+        {expert[i], static_cast<std::int32_t>(r / slots), static_cast<std::int32_t>(r % slots), weight[i]});
   }
-  std::stable_sort(expected.begin(), expected.end(), [](const Route& a, const Route& b) { return a.expert < b.expert; });
+  std::stable_sort(expected.begin(), expected.end(),
+                   [](const Route& a, const Route& b) { return a.expert < b.expert; });
   REQUIRE(routes.live() == static_cast<std::int64_t>(expected.size()));
   REQUIRE(routes.bounds.size() == static_cast<std::size_t>(experts) + 1);
   CHECK(routes.bounds.front() == 0);
@@ -40,7 +42,8 @@ void checkAgainstStableSort(const std::vector<std::int32_t>& expert, const std::
     CHECK(routes.token[row] == route.token);
     CHECK(routes.slot[row] == route.slot);
     CHECK(routes.weight[row] == route.weight);
-    CHECK(routes.packedRow[static_cast<std::size_t>(route.token * slots + route.slot)] == static_cast<int>(row));
+    CHECK(routes.packedRow[static_cast<std::size_t>(route.token * slots + route.slot)] ==
+          static_cast<int>(row));
     CHECK(routes.bounds[static_cast<std::size_t>(route.expert)] <= static_cast<std::int64_t>(row));
     CHECK(routes.bounds[static_cast<std::size_t>(route.expert) + 1] > static_cast<std::int64_t>(row));
   }
@@ -60,7 +63,9 @@ TEST_CASE("routes are sorted by expert and stay in token and slot order, whateve
         std::vector<float> weight(expert.size());
         // Duplicates of an expert in a token, masks by expert and by weight, and a few hot experts.
         for (std::size_t i = 0; i < expert.size(); ++i) {
-          expert[i] = random() % 5 == 0 ? -1 : static_cast<std::int32_t>(random() % (random() % 2 == 0 ? experts : 1));
+          expert[i] = random() % 5 == 0
+                          ? -1
+                          : static_cast<std::int32_t>(random() % (random() % 2 == 0 ? experts : 1));
           weight[i] = random() % 7 == 0 ? 0.0f : 0.25f + static_cast<float>(random() % 8);
         }
         checkAgainstStableSort(expert, weight, tokens, slots, experts, routes);
@@ -82,8 +87,8 @@ TEST_CASE("an expert that does not exist is refused with token and slot") {
   Routes routes;
   const std::int32_t expert[] = {0, 1, 2, 4};
   const float weight[] = {1, 1, 1, 1};
-  CHECK_THROWS_WITH_AS(sortRoutes(expert, weight, 2, 2, 4, routes), "token 1, slot 1: expert 4 is not in [-1, 4)",
-                       std::out_of_range);
+  CHECK_THROWS_WITH_AS(sortRoutes(expert, weight, 2, 2, 4, routes),
+                       "token 1, slot 1: expert 4 is not in [-1, 4)", std::out_of_range);
   const std::int32_t below[] = {-2};
   CHECK_THROWS_AS(sortRoutes(below, weight, 1, 1, 4, routes), std::out_of_range);
 }

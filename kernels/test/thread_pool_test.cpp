@@ -1,4 +1,5 @@
-// Holds the pool to its contract: every item once, failures reach the caller, idle threads use no CPU, pinning names what it lacks.
+// Holds the pool to its contract: every item once, failures reach the caller, idle threads use no CPU,
+// pinning names what it lacks.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -60,9 +61,11 @@ TEST_CASE("two items wait for each other only if two threads really work at once
 TEST_CASE("an exception of an item reaches the caller, and the pool works on") {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);
-    CHECK_THROWS_WITH_AS(pool.run(100, [](std::int64_t item, int) {
-      if (item == 5) throw std::runtime_error("item five");
-    }), "item five", std::runtime_error);
+    CHECK_THROWS_WITH_AS(pool.run(100,
+                                  [](std::int64_t item, int) {
+                                    if (item == 5) throw std::runtime_error("item five");
+                                  }),
+                         "item five", std::runtime_error);
     std::atomic<int> ran{0};
     pool.run(10, [&](std::int64_t, int) { ++ran; });
     CHECK(ran == 10);
@@ -71,7 +74,8 @@ TEST_CASE("an exception of an item reaches the caller, and the pool works on") {
 
 TEST_CASE("a run inside of an item is refused") {
   ThreadPool pool(2);
-  CHECK_THROWS_AS(pool.run(2, [&](std::int64_t, int) { pool.run(1, [](std::int64_t, int) {}); }), std::logic_error);
+  CHECK_THROWS_AS(pool.run(2, [&](std::int64_t, int) { pool.run(1, [](std::int64_t, int) {}); }),
+                  std::logic_error);
   int ran = 0;
   pool.run(1, [&](std::int64_t, int) { ++ran; });
   CHECK(ran == 1);
@@ -95,7 +99,8 @@ TEST_CASE("an idle pool uses no CPU") {
 TEST_CASE("counts and CPUs that make no sense are refused by name") {
   CHECK_THROWS_AS(ThreadPool(0), std::invalid_argument);
   const int missing[] = {0, 100000};
-  CHECK_THROWS_WITH_AS(ThreadPool(2, missing), doctest::Contains("CPU 100000 is not among"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(ThreadPool(2, missing), doctest::Contains("CPU 100000 is not among"),
+                       std::invalid_argument);
   const int twice[] = {0, 0};
   CHECK_THROWS_WITH_AS(ThreadPool(2, twice), doctest::Contains("named twice"), std::invalid_argument);
   const int tooMany[] = {0, 1};

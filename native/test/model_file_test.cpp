@@ -304,6 +304,39 @@ TEST_CASE("metadata that is missing or makes no sense is named") {
   CHECK(has(dimensionsFailure(folder.write("foreign.gguf", foreign)), "is 'deepseeq4'; this engine runs 'deepseek4'"));
 }
 
+TEST_CASE("a model whose header has changed bytes is understood or refused, and its tensors stay inside the file") {
+  const ScratchFolder folder;
+  const auto path = folder / "unit.gguf";
+  qe::createModel(unitOptions(path));
+  const auto headerBytes = static_cast<std::streamoff>(qe::Gguf(path).dataOffsetBytes());
+  int understood = 0;
+  int refused = 0;
+  std::fstream bytes(path, std::ios::binary | std::ios::in | std::ios::out);
+  const auto put = [&](std::streamoff at, char value) { bytes.seekp(at).put(value).flush(); };
+  for (std::streamoff at = 0; at < headerBytes; at += 11) {
+    const auto before = static_cast<char>(bytes.seekg(at).get());
+    for (const int flip : {0x04, 0xff}) {
+      put(at, static_cast<char>(before ^ flip));
+      try {
+        const qe::Gguf file(path);
+        const qk::Dimensions d = qe::readDimensions(file);
+        for (const qe::TensorSpec& spec : qe::tensorLayout(d)) {
+          const qe::Tensor& tensor = file.tensor(spec.name);
+          REQUIRE(tensor.offsetBytes + tensor.sizeBytes <= file.sizeBytes());
+        }
+        ++understood;
+      } catch (const std::runtime_error& error) {
+        REQUIRE(has(error.what(), "unit.gguf: "));
+        ++refused;
+      }
+    }
+    put(at, before);
+  }
+  CHECK(understood > 0);
+  CHECK(refused > 0);
+  CHECK(dimensionsFailure(path).empty());
+}
+
 TEST_CASE("describe lists every tensor and cuts long arrays when asked") {
   const ScratchFolder folder;
   qe::createModel(unitOptions(folder / "unit.gguf"));

@@ -26,7 +26,7 @@ interface CreateFlags {
   json: boolean;
 }
 
-async function create(flags: CreateFlags): Promise<void> {
+async function create(flags: CreateFlags, command: Command): Promise<void> {
   const out = resolve(flags.out);
   if (!flags.force && (await stat(out).catch(() => undefined)) !== undefined) {
     throw new QualifyError('ERR_QUALIFY_EXISTS', `${flags.out} exists already`, {
@@ -44,7 +44,9 @@ async function create(flags: CreateFlags): Promise<void> {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
   try {
-    const { preset, experts, seed, threads, stress } = flags;
+    const { preset, seed, threads, stress } = flags;
+    // Stress models are F32 throughout; only what the user asked for may be refused for that.
+    const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
     const making = addon.createModel(
       { preset, experts, seed, threads, stress, out: partial },
       (done, total) => {

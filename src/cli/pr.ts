@@ -1,6 +1,6 @@
 /** `qualify pr`: a pull request's head against where it left main. */
 import type { Command } from 'commander';
-import { engineRepository, mergeBaseWithMain } from '../revision/resolve.js';
+import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
 import { note } from './output.js';
 import { DEFAULT_MATRIX, revisionMatrix } from './revision-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
@@ -18,6 +18,9 @@ export function register(program: Command): void {
     const base =
       flags.base ?? (await mergeBaseWithMain(repository, flags.head === 'worktree' ? 'HEAD' : flags.head));
     if (flags.base === undefined) note(`base is ${base}, where ${flags.head} left main`);
+    if (flags.head === 'HEAD' && (await revisionOfTree('worktree', repository)).dirty) {
+      note('The working tree has changes that HEAD does not; to qualify them: --head worktree');
+    }
     const arms = [
       { name: 'base', revision: base },
       { name: 'head', revision: flags.head },

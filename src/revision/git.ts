@@ -4,7 +4,16 @@ import { QualifyError } from '../errors.js';
 
 /** Worktrees of a revision under test must not run that revision's or the user's hooks. */
 const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never'];
-const ENVIRONMENT = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+const ENVIRONMENT = {
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+  LC_ALL: 'C',
+  // Set inside git's own hooks (a pre-push that qualifies): they would name another repository than the folder we give.
+  GIT_DIR: undefined,
+  GIT_WORK_TREE: undefined,
+  GIT_INDEX_FILE: undefined,
+  GIT_PREFIX: undefined,
+};
 
 export const gitFailed = (message: string, hint?: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_REVISION', message, {

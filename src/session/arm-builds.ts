@@ -29,8 +29,20 @@ export async function resolveArms(
   repository: string,
 ): Promise<Map<string, Resolved>> {
   const names = [...new Set(plan.arms.map((arm) => arm.revision))];
-  const pairs = names.map(async (name) => [name, await resolveRevision(name, repository)] as const);
+  const pairs = names.map(async (name) => {
+    const resolved = await resolveRevision(name, repository);
+    if (resolved.kind === 'prebuilt') requirePrebuilt(resolved.folder);
+    return [name, resolved] as const;
+  });
   return new Map(await Promise.all(pairs));
+}
+
+function requirePrebuilt(folder: string): void {
+  if (existsSync(programOf(folder).binary)) return;
+  throw new QualifyError('ERR_QUALIFY_PREBUILT', `${folder} holds neither engine.node nor serve.`, {
+    exit: 'usage',
+    hint: 'Name the folder that a build left its engine.node in.',
+  });
 }
 
 /** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
@@ -118,12 +130,6 @@ async function buildCommit(
 /** A folder somebody else built: known by its binary alone, so the digest of the binary names tree and build. */
 async function takePrebuilt(requested: string, folder: string): Promise<Built> {
   const { binary } = programOf(folder);
-  if (!existsSync(binary)) {
-    throw new QualifyError('ERR_QUALIFY_PREBUILT', `${folder} holds neither engine.node nor serve.`, {
-      exit: 'usage',
-      hint: 'Name the folder that a build left its engine.node in.',
-    });
-  }
   const binarySha256 = await sha256File(binary);
   return {
     revision: { requested, commit: null, tree: binarySha256, dirty: false },

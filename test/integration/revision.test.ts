@@ -59,6 +59,16 @@ describe('revisions', () => {
     });
   });
 
+  test('are those of the folder, also inside a hook of another repository', async (t) => {
+    const { repository, first } = await newRepository(t);
+    t.after(() => {
+      delete process.env.GIT_DIR;
+    });
+    process.env.GIT_DIR = '/nowhere';
+    const resolved = await resolveRevision('HEAD', repository.folder);
+    assert.equal(resolved.kind === 'commit' && resolved.commit, first);
+  });
+
   test('that do not exist, or look like options, are refused', async (t) => {
     const { repository } = await newRepository(t);
     await assert.rejects(resolveRevision('no-such', repository.folder), refuses(64, /no-such/));

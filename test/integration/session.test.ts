@@ -136,6 +136,7 @@ describe('qualify run', () => {
       ['run', matrix, '--rounds', '0'],
       ['run', matrix, '--out', home.folder],
       ['compare', 'no-such-ref', 'worktree', '--matrix', matrix],
+      ['compare', 'prebuilt:nowhere', `prebuilt:${home.folder}`, '--matrix', matrix],
     ];
     for (const command of commands) {
       const result = await home.run(...command);

@@ -1,5 +1,5 @@
-// Owns the rounding of fp32 activations to int8 blocks, and the sum of rows. Loops are element-wise or integer, so that the
-// compiler may make of them what it likes.
+// Owns the rounding of fp32 activations to int8 blocks, and the sum of rows. Loops are element-wise or
+// integer, so that the compiler may make of them what it likes.
 #include "cpu/kernels.h"
 
 namespace qk::QK_ISA {
@@ -40,7 +40,8 @@ void quantizeBlock(const float* x, std::int64_t n, ActivationBlock& out) {
   } else {
     const float inverse = 1.0f / out.scale;
     for (std::int64_t i = 0; i < n; ++i) {
-      out.q[i] = static_cast<std::int8_t>(static_cast<std::int32_t>((x[i] * inverse + roundingBias) - roundingBias));
+      out.q[i] =
+          static_cast<std::int8_t>(static_cast<std::int32_t>((x[i] * inverse + roundingBias) - roundingBias));
     }
   }
   for (int group = 0; group < 8; ++group) {

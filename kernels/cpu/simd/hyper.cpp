@@ -45,6 +45,20 @@ QK_INLINE void dots(const float* const* a, const float* const* x, std::int64_t n
   }
 }
 
+// Squares of kTokens tokens at once, because one chain of fma alone waits for itself.
+QK_INLINE void squaresOf(const float* const* x, std::int64_t n, float* out) {
+  F16 acc[kTokens];
+  for (int t = 0; t < kTokens; ++t) acc[t] = zero();
+  const std::int64_t whole = n / 16 * 16;
+  for (std::int64_t i = 0; i < whole; i += 16) {
+    for (int t = 0; t < kTokens; ++t) acc[t] = fma(load(x[t] + i), load(x[t] + i), acc[t]);
+  }
+  for (int t = 0; t < kTokens; ++t) {
+    const F16 rest = whole < n ? loadFirst(x[t] + whole, n - whole) : zero();
+    out[t] = sumOfLanes(fma(rest, rest, acc[t]));
+  }
+}
+
 // m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps). Lanes beyond `tokens` repeat the last.
 void project(const HyperSite& site, std::int64_t rows, const float* h, std::int64_t tokens, float (*m)[kBatch]) {
   const std::int64_t n = site.streams * site.hidden;
@@ -59,7 +73,7 @@ void project(const HyperSite& site, std::int64_t rows, const float* h, std::int6
       }
       continue;
     }
-    for (int t = 0; t < kTokens; ++t) square[t0 + t] = dot(x[t], x[t], n);
+    squaresOf(x, n, square + t0);
     for (std::int64_t r0 = 0; r0 < rows; r0 += kRows) {
       const float* a[kRows];
       float* out[kRows];
@@ -114,7 +128,17 @@ void sinkhorn(F16 (*c)[kMaxStreams], std::int64_t n, std::int64_t rounds, float 
 void reduce(const float* pre, std::int64_t stride, const float* h, std::int64_t streams, std::int64_t hidden, float* u) {
   F16 weight[kMaxStreams];
   for (std::int64_t i = 0; i < streams; ++i) weight[i] = broadcast(pre[i * stride]);
-  for (std::int64_t d = 0; d < hidden; d += 16) {
+  std::int64_t d = 0;
+  for (; d + 32 <= hidden; d += 32) {
+    F16 acc[2] = {zero(), zero()};
+    for (std::int64_t i = 0; i < streams; ++i) {
+      acc[0] = fma(weight[i], load(h + i * hidden + d), acc[0]);
+      acc[1] = fma(weight[i], load(h + i * hidden + d + 16), acc[1]);
+    }
+    store(u + d, acc[0]);
+    store(u + d + 16, acc[1]);
+  }
+  for (; d < hidden; d += 16) {
     F16 acc = zero();
     for (std::int64_t i = 0; i < streams; ++i) {
       acc = fma(weight[i], loadFirst(h + i * hidden + d, hidden - d), acc);

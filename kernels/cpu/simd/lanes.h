@@ -1,5 +1,6 @@
 // Owns 16 float lanes and the exact byte dot product, for the instruction set that this file is compiled for.
-// Every function gives the same bits on each: float lanes are element-wise (fma is fused everywhere), integers are exact.
+// Every function gives the same bits on each: float lanes are element-wise (fma is fused everywhere),
+// integers are exact.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,9 @@ struct Lanes {
 inline Lanes zeroLanes() { return {_mm512_setzero_ps()}; }
 inline Lanes broadcast(float x) { return {_mm512_set1_ps(x)}; }
 inline Lanes loadF32(const void* p) { return {_mm512_loadu_ps(p)}; }
-inline Lanes loadF16(const void* p) { return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))}; }
+inline Lanes loadF16(const void* p) {
+  return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
+}
 inline Lanes loadBF16(const void* p) {
   const __m256i bits = _mm256_loadu_si256(static_cast<const __m256i*>(p));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
@@ -45,7 +48,8 @@ inline Codes field(Codes a) {
 template <int shift, int s>
 inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
   const __m512i m = _mm512_srli_epi16(magnitude.v, shift);
-  const __m512i n = s <= 2 ? _mm512_slli_epi16(sign.v, 2 - (s < 2 ? s : 2)) : _mm512_srli_epi16(sign.v, s > 2 ? s - 2 : 0);
+  const __m512i n =
+      s <= 2 ? _mm512_slli_epi16(sign.v, 2 - (s < 2 ? s : 2)) : _mm512_srli_epi16(sign.v, s > 2 ? s - 2 : 0);
   // Bits 0..1 of m, the rest of n; the look-up reads six bits, of which the upper three do not matter.
   const __m512i index = _mm512_ternarylogic_epi32(_mm512_set1_epi8(3), m, n, 0xca);
   const __m512i table = _mm512_set1_epi64(0x0002030408060504);
@@ -89,7 +93,8 @@ inline Lanes loadBF16(const void* p) {
   return {widenBF16(_mm_loadu_si128(h)), widenBF16(_mm_loadu_si128(h + 1))};
 }
 inline Lanes loadUE4M3(const void* p) {
-  const __m256i wide = _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p))), 7);
+  const __m256i wide =
+      _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p))), 7);
   const __m256 unit = _mm256_set1_ps(128.0f);
   return {_mm256_mul_ps(_mm256_cvtph_ps(_mm256_castsi256_si128(wide)), unit),
           _mm256_mul_ps(_mm256_cvtph_ps(_mm256_extracti128_si256(wide, 1)), unit)};
@@ -113,7 +118,8 @@ inline Codes loadCodes(const void* p) {
 template <int shift, int mask>
 inline Codes field(Codes a) {
   const __m256i m = _mm256_set1_epi8(mask);
-  return {_mm256_and_si256(_mm256_srli_epi16(a.lo, shift), m), _mm256_and_si256(_mm256_srli_epi16(a.hi, shift), m)};
+  return {_mm256_and_si256(_mm256_srli_epi16(a.lo, shift), m),
+          _mm256_and_si256(_mm256_srli_epi16(a.hi, shift), m)};
 }
 template <int shift, int s>
 inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
@@ -253,7 +259,8 @@ inline Codes field(Codes a) {
 template <int shift, int s>
 inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
   static constexpr std::uint8_t table[8] = {4, 5, 6, 8, 4, 3, 2, 0};
-  for (int i = 0; i < 64; ++i) magnitude.v[i] = table[(magnitude.v[i] >> shift & 3) | (sign.v[i] >> s & 1) << 2];
+  for (int i = 0; i < 64; ++i)
+    magnitude.v[i] = table[(magnitude.v[i] >> shift & 3) | (sign.v[i] >> s & 1) << 2];
   return magnitude;
 }
 

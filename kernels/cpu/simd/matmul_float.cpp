@@ -18,10 +18,15 @@ struct WeightsBF16 {
   static Lanes load(const std::byte* p) { return loadBF16(p); }
 };
 
-constexpr int maxTokens = 8;
+// As many chains as the registers hold and the latency of fma asks for.
 #if defined(__AVX512F__)
+constexpr int maxTokens = 6;
 constexpr int maxTiles = 2;
+#elif defined(__AVX2__)
+constexpr int maxTokens = 4;
+constexpr int maxTiles = 1;
 #else
+constexpr int maxTokens = 1;
 constexpr int maxTiles = 1;
 #endif
 
@@ -39,7 +44,7 @@ template <class Weights, int R, int T>
 void tile(const Job& job) {
   Lanes acc[R][T];
   const float* x[T];
-#pragma GCC unroll 8
+#pragma GCC unroll 6
   for (int t = 0; t < T; ++t) {
     x[t] = job.x[t];
 #pragma GCC unroll 2
@@ -49,7 +54,7 @@ void tile(const Job& job) {
     Lanes w[R];
 #pragma GCC unroll 2
     for (int r = 0; r < R; ++r) w[r] = Weights::load(job.tiles + r * job.tileBytes + k * Weights::stride);
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < T; ++t) {
       const Lanes value = broadcast(x[t][k]);
 #pragma GCC unroll 2
@@ -67,30 +72,28 @@ void tile(const Job& job) {
   }
 }
 
-template <class Weights, int R>
+// Finds the tile of `count` tokens, 1 <= count <= maxTokens.
+template <class Weights, int R, int T = 1>
 void tokens(const Job& job, int count) {
-  switch (count) {
-    case 1: return tile<Weights, R, 1>(job);
-    case 2: return tile<Weights, R, 2>(job);
-    case 3: return tile<Weights, R, 3>(job);
-    case 4: return tile<Weights, R, 4>(job);
-    case 5: return tile<Weights, R, 5>(job);
-    case 6: return tile<Weights, R, 6>(job);
-    case 7: return tile<Weights, R, 7>(job);
-    default: return tile<Weights, R, 8>(job);
-  }
+  if (count == T) return tile<Weights, R, T>(job);
+  if constexpr (T < maxTokens) tokens<Weights, R, T + 1>(job, count);
 }
 
 template <class Weights>
-void matmulWeights(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const float* const* x,
-                   std::int64_t tokenCount, float* y, std::int64_t yStride) {
+void matmulWeights(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile,
+                   const float* const* x, std::int64_t tokenCount, float* y, std::int64_t yStride) {
   const std::int64_t tokenTiles = (tokenCount + maxTokens - 1) / maxTokens;
   for (std::int64_t first = firstTile; first < lastTile; first += maxTiles) {
     for (std::int64_t i = 0; i < tokenTiles; ++i) {
       const std::int64_t t = i * tokenCount / tokenTiles;
       const int count = static_cast<int>((i + 1) * tokenCount / tokenTiles - t);
-      const Job job{w.tiles + first * w.tileBytes, w.tileBytes, w.cols, x + t,
-                    y + t * yStride + (first - firstTile) * 16, yStride, w.rows - first * 16};
+      const Job job{w.tiles + first * w.tileBytes,
+                    w.tileBytes,
+                    w.cols,
+                    x + t,
+                    y + t * yStride + (first - firstTile) * 16,
+                    yStride,
+                    w.rows - first * 16};
       if (lastTile - first >= maxTiles) {
         tokens<Weights, maxTiles>(job, count);
       } else {
@@ -105,9 +108,12 @@ void matmulWeights(const PackedMatrix& w, std::int64_t firstTile, std::int64_t l
 void matmulFloat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const float* const* x,
                  std::int64_t tokens, float* y, std::int64_t yStride) {
   switch (w.type) {
-    case Type::F16: return matmulWeights<WeightsF16>(w, firstTile, lastTile, x, tokens, y, yStride);
-    case Type::BF16: return matmulWeights<WeightsBF16>(w, firstTile, lastTile, x, tokens, y, yStride);
-    default: return matmulWeights<WeightsF32>(w, firstTile, lastTile, x, tokens, y, yStride);
+    case Type::F16:
+      return matmulWeights<WeightsF16>(w, firstTile, lastTile, x, tokens, y, yStride);
+    case Type::BF16:
+      return matmulWeights<WeightsBF16>(w, firstTile, lastTile, x, tokens, y, yStride);
+    default:
+      return matmulWeights<WeightsF32>(w, firstTile, lastTile, x, tokens, y, yStride);
   }
 }
 

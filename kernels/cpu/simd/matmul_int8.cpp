@@ -1,17 +1,22 @@
-// Owns the int8 matmul tile: R x 16 weight rows by T tokens, the whole of K at once, so that no tile shape shows in the bits.
-// Operands are unpacked once for T tokens; the integer accumulators start at -zero * (sum of the group's activations).
+// Owns the int8 matmul tile: R x 16 weight rows by T tokens, the whole of K at once, so that no tile shape
+// shows in the bits. Operands are unpacked once for T tokens; the integer accumulators start at -zero * (sum
+// of the group's activations).
 #include "cpu/kernels.h"
 #include "cpu/simd/weight_formats.h"
 
 namespace qk::QK_ISA {
 namespace {
 
-// As many accumulators as the registers hold: 2 x 6 sums and 2 x 6 blocks of 32 with AVX-512, 4 tokens of one tile elsewhere.
+// As many accumulators as the registers hold: 2 x 6 sums and 2 x 6 blocks of 32 with AVX-512, 4 tokens of one
+// tile with AVX2. The portable copy gains nothing from wider tiles, and costs the compiler much.
 #if defined(__AVX512VNNI__)
 constexpr int maxTokens = 6;
 constexpr int maxTiles = 2;
-#else
+#elif defined(__AVX2__)
 constexpr int maxTokens = 4;
+constexpr int maxTiles = 1;
+#else
+constexpr int maxTokens = 1;
 constexpr int maxTiles = 1;
 #endif
 
@@ -37,7 +42,7 @@ inline void addOperand(const std::byte* const (&codes)[R], const std::int8_t* co
   Codes w[R];
 #pragma GCC unroll 2
   for (int r = 0; r < R; ++r) w[r] = Format::template operand<s>(codes[r]);
-#pragma GCC unroll 8
+#pragma GCC unroll 6
   for (int t = 0; t < T; ++t) {
 #pragma GCC unroll 2
     for (int r = 0; r < R; ++r) addDot(sums[r][t], w[r], q[t] + 4 * s);
@@ -50,7 +55,7 @@ inline void addGroup(const std::byte* const (&codes)[R], const std::byte* const 
                      const ActivationBlock* const (&x)[T], int step, Lanes (&block)[R][T]) {
   typename Format::Sum sums[R][T];
   const std::int8_t* q[T];
-#pragma GCC unroll 8
+#pragma GCC unroll 6
   for (int t = 0; t < T; ++t) {
     q[t] = x[t]->q + 32 * step;
 #pragma GCC unroll 2
@@ -74,7 +79,7 @@ inline void addGroup(const std::byte* const (&codes)[R], const std::byte* const 
 #pragma GCC unroll 2
   for (int r = 0; r < R; ++r) {
     const Lanes scale = Format::scale(scales[r], group);
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < T; ++t) {
       block[r][t] = fma(finishDot(sums[r][t], startOf<Format, group>(*x[t], step)), scale, block[r][t]);
     }
@@ -98,16 +103,16 @@ void tile(const Job& job) {
   for (int r = 0; r < R; ++r) {
     codes[r] = job.tiles + r * job.tileBytes;
     scales[r] = codes[r] + job.steps * Format::codeBytes;
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < T; ++t) acc[r][t] = zeroLanes();
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 6
   for (int t = 0; t < T; ++t) x[t] = job.x[t];
   for (std::int64_t left = job.steps; left > 0; left -= 4) {
     Lanes block[R][T];
 #pragma GCC unroll 2
     for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 6
       for (int t = 0; t < T; ++t) block[r][t] = zeroLanes();
     }
     const int steps = left < 4 ? static_cast<int>(left) : 4;
@@ -120,7 +125,7 @@ void tile(const Job& job) {
         scales[r] += scaleBytesPerStep;
       }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < T; ++t) {
       const Lanes scale = broadcast(x[t]->scale);
 #pragma GCC unroll 2
@@ -133,23 +138,16 @@ void tile(const Job& job) {
   }
 }
 
-template <class Format, int R>
+// Finds the tile of `count` tokens, 1 <= count <= maxTokens.
+template <class Format, int R, int T = 1>
 void tokens(const Job& job, int count) {
-  switch (count) {
-    case 1: return tile<Format, R, 1>(job);
-    case 2: return tile<Format, R, 2>(job);
-    case 3: return tile<Format, R, 3>(job);
-    case 4: return tile<Format, R, 4>(job);
-  }
-  if constexpr (maxTokens == 6) {
-    if (count == 5) return tile<Format, R, 5>(job);
-    tile<Format, R, 6>(job);
-  }
+  if (count == T) return tile<Format, R, T>(job);
+  if constexpr (T < maxTokens) tokens<Format, R, T + 1>(job, count);
 }
 
 template <class Format>
-void matmulFormat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const ActivationBlock* const* x,
-                  std::int64_t tokenCount, float* y, std::int64_t yStride) {
+void matmulFormat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile,
+                  const ActivationBlock* const* x, std::int64_t tokenCount, float* y, std::int64_t yStride) {
   // Evenly filled token tiles: 9 tokens are 5 + 4, not 8 + 1.
   const std::int64_t tokenTiles = (tokenCount + maxTokens - 1) / maxTokens;
   for (std::int64_t first = firstTile; first < lastTile; first += maxTiles) {
@@ -157,8 +155,13 @@ void matmulFormat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t la
     for (std::int64_t i = 0; i < tokenTiles; ++i) {
       const std::int64_t t = i * tokenCount / tokenTiles;
       const int count = static_cast<int>((i + 1) * tokenCount / tokenTiles - t);
-      const Job job{w.tiles + first * w.tileBytes, w.tileBytes, w.cols / stepLength, x + t,
-                    y + t * yStride + (first - firstTile) * 16, yStride, w.rows - first * 16};
+      const Job job{w.tiles + first * w.tileBytes,
+                    w.tileBytes,
+                    w.cols / stepLength,
+                    x + t,
+                    y + t * yStride + (first - firstTile) * 16,
+                    yStride,
+                    w.rows - first * 16};
       if constexpr (maxTiles == 2) {
         if (pair) {
           tokens<Format, 2>(job, count);
@@ -172,13 +175,17 @@ void matmulFormat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t la
 
 }  // namespace
 
-void matmulInt8(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const ActivationBlock* const* x,
-                std::int64_t tokens, float* y, std::int64_t yStride) {
+void matmulInt8(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile,
+                const ActivationBlock* const* x, std::int64_t tokens, float* y, std::int64_t yStride) {
   switch (w.type) {
-    case Type::ROCmFP2: return matmulFormat<FormatROCmFP2>(w, firstTile, lastTile, x, tokens, y, yStride);
-    case Type::ROCmFP3: return matmulFormat<FormatROCmFP3>(w, firstTile, lastTile, x, tokens, y, yStride);
-    case Type::Q4_0: return matmulFormat<FormatQ4_0>(w, firstTile, lastTile, x, tokens, y, yStride);
-    default: return matmulFormat<FormatQ8_0>(w, firstTile, lastTile, x, tokens, y, yStride);
+    case Type::ROCmFP2:
+      return matmulFormat<FormatROCmFP2>(w, firstTile, lastTile, x, tokens, y, yStride);
+    case Type::ROCmFP3:
+      return matmulFormat<FormatROCmFP3>(w, firstTile, lastTile, x, tokens, y, yStride);
+    case Type::Q4_0:
+      return matmulFormat<FormatQ4_0>(w, firstTile, lastTile, x, tokens, y, yStride);
+    default:
+      return matmulFormat<FormatQ8_0>(w, firstTile, lastTile, x, tokens, y, yStride);
   }
 }
 

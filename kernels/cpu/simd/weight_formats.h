@@ -1,4 +1,5 @@
-// Owns how each packed format (cpu/packed_layout.h) yields its operands and scales: value = scale * (code - zero).
+// Owns how each packed format (cpu/packed_layout.h) yields its operands and scales: value = scale * (code -
+// zero).
 #pragma once
 
 #include "cpu/packed_layout.h"
@@ -6,7 +7,8 @@
 
 namespace qk::QK_ISA {
 
-// A step is 32 k; `groups` scales a step; operand<s> holds codes of k = 4s .. 4s+3, s < 8; zero = 1 << zeroShift.
+// A step is 32 k; `groups` scales a step; operand<s> holds codes of k = 4s .. 4s+3, s < 8; zero = 1 <<
+// zeroShift.
 struct FormatROCmFP2 {
   static constexpr int groups = 2;
   static constexpr int zeroShift = 0;

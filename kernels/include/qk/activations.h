@@ -1,4 +1,5 @@
-// Owns the int8 form of activations: quantised once a token, in blocks of 128 along K, and read by every matmul of that token.
+// Owns the int8 form of activations: quantised once a token, in blocks of 128 along K, and read by every
+// matmul of that token.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@ namespace qk {
 
 inline constexpr std::int64_t activationBlock = 128;
 
-// 128 values of one token: x[i] ~ q[i] * scale, |q[i]| <= 127. The group sums are stored negated because they start the
-// integer accumulators: sum((code - zero) * q) = sum(code * q) + zero * negated sum.
+// 128 values of one token: x[i] ~ q[i] * scale, |q[i]| <= 127. The group sums are stored negated because they
+// start the integer accumulators: sum((code - zero) * q) = sum(code * q) + zero * negated sum.
 struct alignas(64) ActivationBlock {
   std::int8_t q[128];
   std::int32_t negatedSum16[8];  // of 16 values each
   std::int32_t negatedSum32[4];  // of 32 values each
-  float scale;                   // amax / 127; 0 for a block without a normal scale; NaN if a value is not finite
+  float scale;  // amax / 127; 0 for a block without a normal scale; NaN if a value is not finite
   std::int32_t unused[3];
 };
 static_assert(sizeof(ActivationBlock) == 192);
@@ -40,8 +41,10 @@ class Activations {
   AlignedBuffer data_;
 };
 
-// x [rows][cols], row r at x + r * stride floats. q = round-to-nearest-even(x * (1 / scale)). A block whose scale would be
-// subnormal is all zero; a block with a NaN or an infinity gets scale NaN, so that it poisons what it feeds.
-void quantize(Execution& ex, const float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride, Activations& out);
+// x [rows][cols], row r at x + r * stride floats. q = round-to-nearest-even(x * (1 / scale)). A block whose
+// scale would be subnormal is all zero; a block with a NaN or an infinity gets scale NaN, so that it poisons
+// what it feeds.
+void quantize(Execution& ex, const float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride,
+              Activations& out);
 
 }  // namespace qk

@@ -8,7 +8,7 @@
 
 namespace qk::cpu {
 
-// Floats of scratch that `attention` needs for n keys; 64-byte alignment of scratch is faster but not needed.
+// Floats of scratch that `attention` needs for n keys. Key rows at multiples of 64 bytes are read faster.
 std::int64_t attentionScratch(std::int64_t heads, std::int64_t dim, std::int64_t n);
 
 // q [heads][dim] (normed, rotated), keys: n >= 1 pointers to rows [dim] in the order window oldest .. newest, then compressed

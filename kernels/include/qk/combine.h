@@ -8,8 +8,10 @@
 
 namespace qk {
 
-// out[t] = +0, plus y[packed row] of every live slot in slot order (masked slots contribute exactly +0: they are not read),
-// plus shared[t] last when shared is not null. y [packed rows][width], shared and out [T][width].
-void combine(Execution& ex, const Routes& routes, const float* y, const float* shared, std::int64_t width, float* out);
+// out[t] = +0, plus y[packed row] of every live slot in slot order (masked slots contribute exactly +0: they
+// are not read), plus shared[t] last when shared is not null. y [packed rows][width], shared and out
+// [T][width].
+void combine(Execution& ex, const Routes& routes, const float* y, const float* shared, std::int64_t width,
+             float* out);
 
 }  // namespace qk

@@ -1,4 +1,5 @@
-// What every kernel call is given beside its operands: where it runs, with which instruction set, and where it is counted.
+// What every kernel call is given beside its operands: where it runs, with which instruction set, and where
+// it is counted.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace qk {
 // Kernels that are witnesses: /props reports how often each really ran.
 enum class Kernel : std::uint8_t {
   quantize,
-  matmulFloat,    // F32, F16, BF16 weights
+  matmulFloat,  // F32, F16, BF16 weights
   matmulQ8_0,
   matmulQ4_0,
   matmulROCmFP3,

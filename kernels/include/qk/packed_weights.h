@@ -1,5 +1,5 @@
-// Owns weights in the order in which the kernels read them: tiles of 16 rows, 16 lanes side by side, at the file's bits per weight.
-// Made once at load; the mapped file is not needed afterwards.
+// Owns weights in the order in which the kernels read them: tiles of 16 rows, 16 lanes side by side, at the
+// file's bits per weight. Made once at load; the mapped file is not needed afterwards.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ inline constexpr std::int64_t tileRows = 16;
 // True for types whose matmul takes int8 activations (rule 4); false for F32, F16, BF16, which take fp32.
 bool takesInt8(Type type);
 
-// One packed matrix, not owned: ceil(rows / 16) tiles of tileBytes each. Rows beyond `rows` in the last tile are zero.
+// One packed matrix, not owned: ceil(rows / 16) tiles of tileBytes each. Rows beyond `rows` in the last tile
+// are zero.
 struct PackedMatrix {
   Type type = Type::F32;
   std::int64_t rows = 0;
@@ -31,7 +32,8 @@ struct PackedMatrix {
 class PackedWeights {
  public:
   PackedWeights() = default;
-  // Throws std::invalid_argument for a type without kernels (I32), an empty shape, or quantised cols that are not a multiple of 32.
+  // Throws std::invalid_argument for a type without kernels (I32), an empty shape, or quantised cols that are
+  // not a multiple of 32.
   PackedWeights(ThreadPool& pool, const Matrix& matrix);
   PackedWeights(ThreadPool& pool, const ExpertMatrices& experts);
 

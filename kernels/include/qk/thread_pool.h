@@ -11,9 +11,10 @@ namespace qk {
 
 class ThreadPool {
  public:
-  // `threads` >= 1, the caller included, so threads - 1 are created. `cpus` is empty (no pinning) or names one distinct CPU
-  // a thread; cpus[0] is the caller's and takes effect in pinCaller(). Throws std::invalid_argument that names the
-  // CPU which this process may not use, std::system_error when a thread cannot be created or pinned.
+  // `threads` >= 1, the caller included, so threads - 1 are created. `cpus` is empty (no pinning) or names
+  // one distinct CPU a thread; cpus[0] is the caller's and takes effect in pinCaller(). Throws
+  // std::invalid_argument that names the CPU which this process may not use, std::system_error when a thread
+  // cannot be created or pinned.
   explicit ThreadPool(int threads, std::span<const int> cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,9 +25,10 @@ class ThreadPool {
   // Pins the calling thread to cpus[0]; without cpus it does nothing.
   void pinCaller();
 
-  // Calls fn(item, thread) once for every item in [0, items), thread in [0, threads()), and returns when all are done.
-  // Items are handed out in ascending order from one cursor. The first exception is rethrown here; items not yet
-  // started are then dropped. One caller at a time; run inside of an item throws std::logic_error.
+  // Calls fn(item, thread) once for every item in [0, items), thread in [0, threads()), and returns when all
+  // are done. Items are handed out in ascending order from one cursor. The first exception is rethrown here;
+  // items not yet started are then dropped. One caller at a time; run inside of an item throws
+  // std::logic_error.
   template <class Fn>
   void run(std::int64_t items, Fn&& fn) {
     using Body = std::remove_reference_t<Fn>;
