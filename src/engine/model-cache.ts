@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
@@ -95,8 +95,13 @@ export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const make = async (): Promise<CachedModel> => {
     const again = await readIndex(indexPath, folder);
     if (again !== undefined) return again;
-    const scratch = join(folder, `.making-${key.slice(0, 16)}.gguf`);
+    const scratchName = `.making-${key.slice(0, 16)}.gguf`;
+    const scratch = join(folder, scratchName);
     try {
+      // Only the holder of the lock makes this model, so what is there was left by a killed process.
+      for (const name of await readdir(folder)) {
+        if (name.startsWith(scratchName)) await rm(join(folder, name), { force: true });
+      }
       await generate(request, scratch);
       const index = { sha256: await sha256File(scratch), sizeBytes: (await stat(scratch)).size };
       const path = join(folder, `${index.sha256}.gguf`);
