@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { planDigest } from '../plan/build.js';
+import { buildStatement } from './build-statement.js';
 import { ENVELOPE_FILE, signEnvelope } from './envelope.js';
 import {
   type EvidenceIndex,
@@ -14,7 +15,7 @@ import {
 } from './evidence-index.js';
 import type { SigningKey } from './key-store.js';
 import { readRecord } from './run-folder.js';
-import { buildStatement, type Statement, serializeStatement } from './statement.js';
+import { type Statement, serializeStatement } from './statement.js';
 
 /** What sealing made. */
 export interface SealedRun {

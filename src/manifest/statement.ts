@@ -1,12 +1,11 @@
 /**
  * The statement of a run, as in-toto Statement v1 with a predicate of ours: what was compared, on what, what was seen,
- * what follows. A pure function of plan, journal, verdict and evidence index, so that `verify` builds it again and
- * compares bytes. Unknown fields would be refused by strict verifiers outside the predicate, so everything of ours is in it.
+ * what follows. Its schema and its bytes; `build-statement.ts` fills it in. Unknown fields outside the predicate would be
+ * refused by strict verifiers, so everything of ours is in it.
  */
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
-import { type Entry, type EntryOf, revisionSchema } from '../journal/entries.js';
-import type { Fingerprint } from '../machine/fingerprint.js';
+import { revisionSchema } from '../journal/entries.js';
 import {
   armSchema,
   budgetsSchema,
@@ -16,13 +15,12 @@ import {
   phaseSchema,
   protocolSchema,
 } from '../matrix/schema.js';
-import { type Plan, planSchema, sha256Schema } from '../plan/schema.js';
+import { planSchema, sha256Schema } from '../plan/schema.js';
 import {
   armSummarySchema,
   cellVerdictSchema,
   comparisonSchema,
   effectSchema,
-  type Verdict,
   verdictNameSchema,
 } from '../verdict/schema.js';
 import { INDEX_FILE } from './evidence-index.js';
@@ -116,142 +114,8 @@ export const statementSchema = z.strictObject({
 });
 
 export type Statement = z.infer<typeof statementSchema>;
-type Subject = z.infer<typeof subjectSchema>;
-
-/** Everything a statement is made of. */
-export interface StatementInput {
-  plan: Plan;
-  planDigest: string;
-  entries: readonly Entry[];
-  verdict: Verdict;
-  machine: Fingerprint;
-  /** Digest of `evidence.sha256`, and what the files it lists add up to. */
-  evidence: { sha256: string; files: number; bytes: number };
-  signer: string;
-}
-
-/** The statement of a run. */
-export function buildStatement(input: StatementInput): Statement {
-  const { plan, entries, verdict } = input;
-  const builds = entries.filter((entry) => entry.kind === 'build');
-  const session = entries.find((entry) => entry.kind === 'session');
-  const end = entries.find((entry) => entry.kind === 'end');
-  if (!session) throw new Error('A journal without its first line came to the statement.');
-  return {
-    _type: STATEMENT_TYPE,
-    subject: [
-      { name: INDEX_FILE, digest: { sha256: input.evidence.sha256 } },
-      ...headSubjects(
-        plan.arms.map((arm) => arm.name),
-        builds,
-      ),
-    ],
-    predicateType: PREDICATE_TYPE,
-    predicate: {
-      schemaVersion: 1,
-      session: plan.session,
-      signer: input.signer,
-      startedAt: session.startedAt,
-      finishedAt: end?.finishedAt ?? null,
-      complete: end?.complete ?? false,
-      harness: session.harness,
-      matrix: { ...plan.matrix, digest: { sha256: plan.matrix.digest } },
-      plan: { digest: { sha256: input.planDigest }, seed: plan.seed },
-      machine: describeMachine(session, input.machine),
-      model: describeModel(
-        plan,
-        entries.find((entry) => entry.kind === 'model'),
-      ),
-      arms: plan.arms.map((arm) => ({ ...arm, build: describeBuild(buildOf(builds, arm.name)) })),
-      engine: plan.engine,
-      protocol: plan.protocol,
-      budgets: plan.budgets,
-      decision: plan.decision,
-      result: verdict.result,
-      exitCode: verdict.exitCode,
-      cells: verdict.cells.map(describeCell),
-      evidence: { index: INDEX_FILE, files: input.evidence.files, bytes: String(input.evidence.bytes) },
-    },
-  };
-}
 
 /** The bytes that are signed: RFC 8785, so that one statement has one spelling. */
 export function serializeStatement(statement: Statement): Buffer {
   return Buffer.from(canonicalJson(statement), 'utf8');
-}
-
-/**
- * Commits and binaries of every arm but the reference. What the reference also is, is no subject: subjects are found by
- * digest, and "is the base qualified?" must not be answered by a comparison against it. Dirty trees have no commit.
- */
-function headSubjects(arms: readonly string[], builds: readonly EntryOf<'build'>[]): Subject[] {
-  const [reference, ...heads] = arms;
-  const base = reference === undefined ? undefined : buildOf(builds, reference);
-  const commits: Subject[] = [];
-  const binaries: Subject[] = [];
-  const seen = new Set([base?.revision.commit, base?.binarySha256]);
-  for (const arm of heads) {
-    const build = buildOf(builds, arm);
-    if (!build) continue;
-    const { commit } = build.revision;
-    if (commit !== null && !seen.has(commit))
-      commits.push({ name: `${arm}@${commit}`, digest: { gitCommit: commit } });
-    if (!seen.has(build.binarySha256)) {
-      binaries.push({ name: `${arm}/engine`, digest: { sha256: build.binarySha256 } });
-    }
-    seen.add(commit).add(build.binarySha256);
-  }
-  return [...commits, ...binaries];
-}
-
-const buildOf = (builds: readonly EntryOf<'build'>[], arm: string) =>
-  builds.find((build) => build.arms.includes(arm));
-
-function describeBuild(build: EntryOf<'build'> | undefined): z.infer<typeof buildSchema> | null {
-  if (!build) return null;
-  const { revision, buildDigest, recipeDigest, toolchain, binarySha256 } = build;
-  return { revision, buildDigest, recipeDigest, toolchain, binarySha256 };
-}
-
-function describeMachine(
-  session: EntryOf<'session'>,
-  machine: Fingerprint,
-): Statement['predicate']['machine'] {
-  return {
-    id: session.machineId,
-    cpu: machine.cpu.model,
-    logicalCpus: machine.cpu.logical,
-    kernel: machine.system.kernel,
-    memoryBytes: machine.memory.totalBytes,
-    gpus: machine.gpus.map((gpu) => gpu.name ?? `${gpu.vendor}:${gpu.device}`),
-    description: { path: session.machine.path, digest: { sha256: session.machine.sha256 } },
-  };
-}
-
-function describeModel(plan: Plan, model: EntryOf<'model'> | undefined): Statement['predicate']['model'] {
-  return model
-    ? { requested: plan.model, digest: { sha256: model.sha256 }, sizeBytes: model.sizeBytes }
-    : null;
-}
-
-function describeCell(cell: Verdict['cells'][number]): z.infer<typeof cellSchema> {
-  const { id, promptTokens, chunk, phase, generatedTokens, required, verdict } = cell;
-  return {
-    ...{ id, promptTokens, chunk, phase, generatedTokens, required, verdict },
-    coldness: cell.coldness.status,
-    arms: Object.fromEntries(
-      Object.entries(cell.arms).map(([name, { n, median, mad, unit }]) => [name, { n, median, mad, unit }]),
-    ),
-    comparisons: cell.comparisons.map(({ arm, against, verdict: decided, detail, parity, effect }) => ({
-      ...{ arm, against, verdict: decided, detail, parity },
-      effect: effect && {
-        deltaPercent: effect.deltaPercent,
-        ratio: effect.ratio,
-        lower: effect.lower,
-        upper: effect.upper,
-        level: effect.level,
-        rounds: effect.rounds,
-      },
-    })),
-  };
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { buildStatement } from './build-statement.js';
 import { ENVELOPE_FILE, openEnvelope, readEnvelope } from './envelope.js';
 import {
   checkClosedSet,
@@ -24,13 +25,7 @@ import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
 import { readRecord } from './run-folder.js';
 import { checkTravellingKey, chooseSigner, type Signer } from './signer.js';
-import {
-  buildStatement,
-  PREDICATE_TYPE,
-  type Statement,
-  serializeStatement,
-  statementSchema,
-} from './statement.js';
+import { PREDICATE_TYPE, type Statement, serializeStatement, statementSchema } from './statement.js';
 import { parseStrictJson } from './strict-json.js';
 
 export interface VerifyOptions {

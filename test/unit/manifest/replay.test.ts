@@ -98,6 +98,14 @@ test('a verdict that the rule does not give', (context) =>
 test('a verdict that is spelt differently', (context) =>
   refuses(context, 'verdict.json', /spelt differently/, { change: edit('verdict.json', /\n$/, '') }));
 
+test('a verdict of another version of qualify, which is named', (context) =>
+  refuses(context, 'verdict.json', /; the run was made by qualify 0\.0\.9, this is \d/, {
+    alter: first('session', ({ harness }) => {
+      harness.version = '0.0.9';
+    }),
+    change: edit('verdict.json', /"result": "[a-z-]+"/, '"result": "fail"'),
+  }));
+
 test('a report that says something else than the verdict', (context) =>
   refuses(context, 'report.md', /is not the report of verdict\.json/, {
     change: edit('report.md', /inconclusive/, 'improved'),
