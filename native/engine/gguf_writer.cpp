@@ -8,16 +8,20 @@
 namespace qe {
 namespace {
 
+void putBytes(std::vector<std::byte>& out, const void* bytes, std::size_t count) {
+  const std::size_t at = out.size();
+  out.resize(at + count);
+  if (count > 0) std::memcpy(out.data() + at, bytes, count);
+}
+
 template <typename T>
 void put(std::vector<std::byte>& out, T value) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof value);
+  putBytes(out, &value, sizeof value);
 }
 
 void putText(std::vector<std::byte>& out, std::string_view text) {
   put(out, std::uint64_t{text.size()});
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  out.insert(out.end(), bytes, bytes + text.size());
+  putBytes(out, text.data(), text.size());
 }
 
 void putType(std::vector<std::byte>& out, GgufType type) { put(out, static_cast<std::uint32_t>(type)); }
@@ -97,11 +101,11 @@ void GgufWriter::tensor(std::string name, qk::Type type, std::vector<std::int64_
 
 std::vector<std::byte> GgufWriter::header() const {
   std::vector<std::byte> out;
-  for (const char letter : {'G', 'G', 'U', 'F'}) out.push_back(static_cast<std::byte>(letter));
+  putBytes(out, "GGUF", 4);
   put(out, kGgufVersion);
   put(out, std::uint64_t{tensors_.size()});
   put(out, entries_);
-  out.insert(out.end(), metadata_.begin(), metadata_.end());
+  putBytes(out, metadata_.data(), metadata_.size());
   for (const PlacedTensor& tensor : tensors_) {
     putText(out, tensor.name);
     put(out, static_cast<std::uint32_t>(tensor.dims.size()));

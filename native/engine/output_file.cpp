@@ -17,6 +17,15 @@ std::filesystem::path folderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+// In the same folder, so that renaming never copies.
+std::filesystem::path hiddenName(const std::filesystem::path& path) {
+  std::string name = ".";
+  name += path.filename().string();
+  name += ".partial-";
+  name += std::to_string(getpid());
+  return folderOf(path) / name;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t sizeBytes, bool overwrite, Draft draft)
@@ -29,7 +38,7 @@ OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t sizeByte
   constexpr mode_t kMode = 0644;
   if (draft == Draft::unnamed) descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
   if (descriptor_ < 0) {
-    draftPath_ = folder / ("." + path.filename().string() + ".partial-" + std::to_string(getpid()));
+    draftPath_ = hiddenName(path);
     descriptor_ = open(draftPath_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
     if (descriptor_ < 0) {
       const int error = errno;
@@ -83,8 +92,7 @@ void OutputFile::finish() {
   if (fsync(descriptor_) != 0) fail("cannot be synced", errno);
   if (draftPath_.empty()) {
     const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
-    const std::filesystem::path hidden =
-        folderOf(path_) / ("." + path_.filename().string() + ".partial-" + std::to_string(getpid()));
+    const std::filesystem::path hidden = hiddenName(path_);
     // Replacing a file in one step needs a name to rename from; a new file is linked to its name directly, which also
     // refuses when somebody else made one of that name meanwhile.
     const std::filesystem::path& target = overwrite_ ? hidden : path_;
