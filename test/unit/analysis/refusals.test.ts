@@ -244,6 +244,13 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     ),
   ],
   [
+    'a count of tokens that is not the number of tokens',
+    'not-measured',
+    'early-stop',
+    12,
+    alterAnswers(inHead, ({ answer }) => ({ predictedN: answer.predictedN + 1 })),
+  ],
+  [
     'no time by the clock that decides',
     'not-measured',
     'clock-absent',
