@@ -77,7 +77,7 @@ describe('process group', () => {
   });
 
   test('sees the environment it is given, and its mark', async (t) => {
-    const group = await start(t, 'env; echo up');
+    const group = await start(t, 'env; echo up; sleep 1000');
     await group.firstLine(said('up'));
     await group.stop();
     const names = readFileSync(group.spec.logPath, 'utf8').match(/^[A-Z_]+(?==)/gm);
