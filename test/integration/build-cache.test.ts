@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -191,6 +191,10 @@ it('changes the digest of the sources with a name, a byte or a link, and with no
   const source = copyEngine('digest');
   const digest = await sourceTreeDigest(source);
   writeFileSync(join(source, 'README'), 'beside the sources');
+  for (const folder of ['native/test', 'kernels/test']) {
+    mkdirSync(join(source, folder));
+    writeFileSync(join(source, folder, 'a_test.cpp'), 'the recipe does not build tests');
+  }
   assert.equal(await sourceTreeDigest(source), digest);
   writeFileSync(join(source, 'native/extra.cpp'), '');
   const extra = await sourceTreeDigest(source);
