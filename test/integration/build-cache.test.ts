@@ -185,6 +185,8 @@ it('reads the progress of Ninja and of make', () => {
   assert.deepEqual(parseProgress('[12/80] Building CXX object'), { done: 12, total: 80 });
   assert.deepEqual(parseProgress('[ 15%] Building CXX object'), { done: 15, total: 100 });
   assert.equal(parseProgress('-- Configuring done'), undefined);
+  assert.equal(parseProgress('[0/2] Re-checking globbed directories...'), undefined);
+  assert.equal(parseProgress('[0/1] Re-running CMake...'), undefined);
 });
 
 it('changes the digest of the sources with a name, a byte or a link, and with nothing else', async () => {
