@@ -10,17 +10,44 @@ import { describeError } from './describe-error.js';
 import { note, tolerateClosedPipes } from './output.js';
 
 /** What the help says of each command, and its module, which is loaded when the command is called. */
-const COMMANDS: Record<string, { summary: string; load: () => Promise<{ register(program: Command): void }> }> = {
-  run: { summary: 'run a matrix: build, launch, measure, prove, decide and sign', load: () => import('./run.js') },
-  pr: { summary: 'qualify a change: build base and head from git and compare them', load: () => import('./pr.js') },
-  compare: { summary: 'compare revisions side by side; the first is what the others are compared against', load: () => import('./compare.js') },
-  verify: { summary: 'check the signature of a run, every digest, and every number against the journal', load: () => import('./verify.js') },
-  report: { summary: 'print the report of a finished run, the losing cell first', load: () => import('./report.js') },
-  plan: { summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing', load: () => import('./plan.js') },
+const COMMANDS: Record<
+  string,
+  { summary: string; load: () => Promise<{ register(program: Command): void }> }
+> = {
+  run: {
+    summary: 'run a matrix: build, launch, measure, prove, decide and sign',
+    load: () => import('./run.js'),
+  },
+  pr: {
+    summary: 'qualify a change: build base and head from git and compare them',
+    load: () => import('./pr.js'),
+  },
+  compare: {
+    summary: 'compare revisions side by side; the first is what the others are compared against',
+    load: () => import('./compare.js'),
+  },
+  verify: {
+    summary: 'check the signature of a run, every digest, and every number against the journal',
+    load: () => import('./verify.js'),
+  },
+  report: {
+    summary: 'print the report of a finished run, the losing cell first',
+    load: () => import('./report.js'),
+  },
+  plan: {
+    summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing',
+    load: () => import('./plan.js'),
+  },
   matrix: { summary: 'list, show and check matrices', load: () => import('./matrix.js') },
-  doctor: { summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy', load: () => import('./doctor.js') },
+  doctor: {
+    summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
+    load: () => import('./doctor.js'),
+  },
   model: { summary: 'generated models: make, look at, audit', load: () => import('./model.js') },
-  engine: { summary: 'the embedded engine by itself: serve a model, write its logits', load: () => import('./engine.js') },
+  engine: {
+    summary: 'the embedded engine by itself: serve a model, write its logits',
+    load: () => import('./engine.js'),
+  },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };
 
@@ -49,9 +76,7 @@ export async function createProgram(called: string | undefined): Promise<Command
 
 /** Arguments are the business of a command's own help: the list of all commands is made without loading them. */
 function subcommandTerm(command: Command): string {
-  return command.parent?.parent
-    ? new Help().subcommandTerm(command)
-    : command.name();
+  return command.parent?.parent ? new Help().subcommandTerm(command) : command.name();
 }
 
 function allCommands(parent: Command): Command[] {

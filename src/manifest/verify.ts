@@ -143,10 +143,7 @@ async function checkFolder(runFolder: string): Promise<void> {
 }
 
 /** Envelope, key, signature, and only then the payload: the bytes that were signed are the bytes that are parsed. */
-async function checkSignature(
-  runFolder: string,
-  options: VerifyOptions,
-): Promise<Signed> {
+async function checkSignature(runFolder: string, options: VerifyOptions): Promise<Signed> {
   const sealed = readEnvelope(await readRegular(runFolder, ENVELOPE_FILE));
   const travelling = await readTravellingKey(runFolder);
   const signer = await chooseSigner({
@@ -172,7 +169,10 @@ function readStatement(payload: Buffer, signer: Signer): Statement {
   const parsed = statementSchema.safeParse(value);
   if (!parsed.success) {
     const error = invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
-    throw withVersions(error, versionSchema.safeParse(value).data?.predicate.harness.version ?? harnessVersion);
+    throw withVersions(
+      error,
+      versionSchema.safeParse(value).data?.predicate.harness.version ?? harnessVersion,
+    );
   }
   if (parsed.data.predicate.signer !== signer.key.keyId) {
     throw invalid(

@@ -18,7 +18,8 @@ async function listFiles(root: string, relative: string): Promise<string[]> {
   for (const entry of entries) {
     const path = `${relative}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!BUILD_FOLDER.test(entry.name) && !TEST_FOLDERS.includes(path)) found.push(...(await listFiles(root, path)));
+      if (!BUILD_FOLDER.test(entry.name) && !TEST_FOLDERS.includes(path))
+        found.push(...(await listFiles(root, path)));
     } else {
       found.push(path);
     }

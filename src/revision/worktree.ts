@@ -7,8 +7,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { z } from 'zod';
 import { cacheFolder } from '../harness.js';
-import { makeCacheFolder } from '../make-folder.js';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
+import { makeCacheFolder } from '../make-folder.js';
 import { git, tryGit } from './git.js';
 
 const ownerSchema = z.object({ pid: z.int(), startTicks: z.number(), repository: z.string() });

@@ -91,7 +91,8 @@ describe('qualify pr', () => {
     repository.write('native/test/a_test.cpp', '// a test');
     repository.commit('words and a test');
     const args = ['pr', '--base', 'HEAD~1', '--head', 'HEAD', '--matrix', home.fakeMatrix()];
-    const result = await home.start([...args, '--out', home.path('run')], { cwd: repository.folder }).finished;
+    const result = await home.start([...args, '--out', home.path('run')], { cwd: repository.folder })
+      .finished;
     // The tiny engine builds and cannot serve, so the session ends there; what it was about is said all the same.
     assert.equal(result.exitCode, 15, result.stderr);
     const builds = home.journal().filter((entry) => entry.kind === 'build');
@@ -101,6 +102,9 @@ describe('qualify pr', () => {
       builds.map(({ cached }) => cached),
       [false, true],
     );
-    assert.match(result.stdout.replaceAll(/\s+/g, ' '), /base and head build the same engine: this compares it with itself/);
+    assert.match(
+      result.stdout.replaceAll(/\s+/g, ' '),
+      /base and head build the same engine: this compares it with itself/,
+    );
   });
 });

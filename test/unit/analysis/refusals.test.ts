@@ -356,16 +356,20 @@ describe('two revisions', () => {
     refused(verdictOf(revisions, { alter }), 'unmatched', 'binary-identical', 14);
   });
 
-  const oneEngine = (tree: string, binary: string) => (draft: Draft): Draft => {
-    if (draft.kind === 'build')
-      return {
-        ...draft,
-        buildDigest: binary,
-        binarySha256: binary,
-        revision: { ...draft.revision, tree },
-      };
-    return draft.kind === 'ready' ? { ...draft, witness: { ...draft.witness, buildDigest: binary } } : draft;
-  };
+  const oneEngine =
+    (tree: string, binary: string) =>
+    (draft: Draft): Draft => {
+      if (draft.kind === 'build')
+        return {
+          ...draft,
+          buildDigest: binary,
+          binarySha256: binary,
+          revision: { ...draft.revision, tree },
+        };
+      return draft.kind === 'ready'
+        ? { ...draft, witness: { ...draft.witness, buildDigest: binary } }
+        : draft;
+    };
 
   test('that hold the same engine are compared, and said to be one', () => {
     const verdict = verdictOf(revisions, { alter: oneEngine(sha256('one tree'), sha256('one binary')) });
