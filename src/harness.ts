@@ -4,15 +4,22 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 
 /** Root of the installed package: the folder of its `package.json`, `native/`, `kernels/` and `dist/`. */
 export const harnessFolder = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Our own `package.json`; read without a schema library, which would double the start of every command. */
+const ownPackage: unknown = JSON.parse(readFileSync(join(harnessFolder, 'package.json'), 'utf8'));
+
 /** Version of the harness, from its `package.json`. */
-export const harnessVersion = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(join(harnessFolder, 'package.json'), 'utf8'))).version;
+export const harnessVersion = versionOf(ownPackage);
+
+function versionOf(description: unknown): string {
+  if (typeof description === 'object' && description !== null && 'version' in description) {
+    if (typeof description.version === 'string') return description.version;
+  }
+  throw new Error('The package.json of qualify has no version.');
+}
 
 /** The executable script of the command line. */
 export const cliScript = join(harnessFolder, 'bin', 'qualify.js');

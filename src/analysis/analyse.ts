@@ -8,7 +8,7 @@ import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
 import { type LogEffect, logEffect } from './effect.js';
 import { distinct, type Finding } from './finding.js';
-import { mismatchesOf } from './matching.js';
+import { mismatchesOf, sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { type Parity, parityOf } from './parity.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
@@ -85,7 +85,11 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     coldness: coldnessOf(cell, launches),
     impossible: impossibleTimes(cell, samples, clock),
     contamination: contaminationOf(launches, clock),
-    warnings: [...clockWarnings(cell, samples), ...loadWarnings(launches, clock)],
+    warnings: [
+      ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
+      ...clockWarnings(cell, samples),
+      ...loadWarnings(launches, clock),
+    ],
     arms: Object.fromEntries(arms),
     comparisons,
   };

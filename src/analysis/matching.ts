@@ -47,7 +47,10 @@ function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
   if (base.revision.tree === head.revision.tree) {
     if (!sameBinary)
       return [finding('binary-differs', `${names} are one tree, but two binaries: builds do not reproduce`)];
-    return base.revision.requested === head.revision.requested || apart ? [] : [identical];
+    // A prebuilt folder is known by its binary alone: its sources may differ for all we know.
+    const sourcesUnknown = base.revision.tree === base.binarySha256;
+    const meant = base.revision.requested === head.revision.requested || apart;
+    return sourcesUnknown && !meant ? [identical] : [];
   }
   if (base.recipeDigest !== head.recipeDigest) {
     return [finding('recipe-differs', `${names} were built by different recipes`)];
@@ -59,6 +62,15 @@ function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
     return [finding('toolchain-differs', `${names} were built by different tools`)];
   }
   return sameBinary ? [identical] : [];
+}
+
+/** A warning when `arm` and `against` are one engine and one configuration: whatever is measured is not a change. */
+export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
+  const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
+  if (base === undefined || base.revision.tree !== head?.revision.tree) return [];
+  if (base.binarySha256 !== head.binarySha256 || configuredApart(plan, arm, against)) return [];
+  const message = `${against} and ${arm} build the same engine: this compares it with itself`;
+  return [finding('same-engine', message)];
 }
 
 /** Effective switches that differ though neither arm asks for them: defaults of one build are no property of the arm's name. */

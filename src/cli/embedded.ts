@@ -2,29 +2,26 @@
 import type { EngineAddon } from '../engine/addon.js';
 import { loadAddon } from '../engine/addon-loader.js';
 import { type EngineBuild, embeddedBuild } from '../revision/build-cache.js';
-import type { BuildProgress } from '../revision/build-process.js';
+import { describeBuild } from '../revision/build-process.js';
 import { interruptSignal } from './interrupt.js';
 import { startProgress } from './output.js';
-
-/** `building the engine [12/80] …`. */
-export function describeBuild(progress: BuildProgress): string {
-  if (progress.phase === 'waiting') return `building the engine: ${progress.text}`;
-  if (progress.done === null) return `building the engine: ${progress.phase}`;
-  return `building the engine [${progress.done}/${progress.total}]`;
-}
 
 /** The harness's own engine, built now when it is not in the cache. */
 export async function requireEmbeddedBuild(): Promise<EngineBuild> {
   const progress = startProgress();
   try {
-    return await embeddedBuild({
+    const build = await embeddedBuild({
       signal: interruptSignal(),
       onProgress: (step) => {
-        progress.update(describeBuild(step), step.done === null ? null : step.done / (step.total ?? 1));
+        const share = step.done === null ? null : step.done / (step.total ?? 1);
+        progress.update(describeBuild('the engine', step), share);
       },
     });
-  } finally {
+    progress.end(build.cached ? undefined : `built the engine; it is cached in ${build.folder}`);
+    return build;
+  } catch (error) {
     progress.end();
+    throw error;
   }
 }
 

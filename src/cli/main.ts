@@ -2,38 +2,81 @@
  * The command line: hands the arguments to one command and turns what it throws into an exit code. A command's action
  * sets `process.exitCode` where its answer is other than "done"; what nobody foresaw is rethrown.
  */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
-import * as compare from './compare.js';
 import { describeError } from './describe-error.js';
-import * as doctor from './doctor.js';
-import * as engine from './engine.js';
-import * as keys from './keys.js';
-import * as matrix from './matrix.js';
-import * as model from './model.js';
 import { note, tolerateClosedPipes } from './output.js';
-import * as plan from './plan.js';
-import * as pr from './pr.js';
-import * as report from './report.js';
-import * as run from './run.js';
-import * as verify from './verify.js';
 
-const COMMANDS = [run, pr, compare, verify, report, plan, matrix, doctor, model, engine, keys];
+/** What the help says of each command, and its module, which is loaded when the command is called. */
+const COMMANDS: Record<
+  string,
+  { summary: string; load: () => Promise<{ register(program: Command): void }> }
+> = {
+  run: {
+    summary: 'run a matrix: build, launch, measure, prove, decide and sign',
+    load: () => import('./run.js'),
+  },
+  pr: {
+    summary: 'qualify a change: build base and head from git and compare them',
+    load: () => import('./pr.js'),
+  },
+  compare: {
+    summary: 'compare revisions side by side; the first is what the others are compared against',
+    load: () => import('./compare.js'),
+  },
+  verify: {
+    summary: 'check the signature of a run, every digest, and every number against the journal',
+    load: () => import('./verify.js'),
+  },
+  report: {
+    summary: 'print the report of a finished run, the losing cell first',
+    load: () => import('./report.js'),
+  },
+  plan: {
+    summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing',
+    load: () => import('./plan.js'),
+  },
+  matrix: { summary: 'list, show and check matrices', load: () => import('./matrix.js') },
+  doctor: {
+    summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
+    load: () => import('./doctor.js'),
+  },
+  model: { summary: 'generated models: make, look at, audit', load: () => import('./model.js') },
+  engine: {
+    summary: 'the embedded engine by itself: serve a model, write its logits',
+    load: () => import('./engine.js'),
+  },
+  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+};
 
-/** The program with all its commands; it throws instead of exiting. */
-export function createProgram(): Command {
+/** The command that a command line calls, or asks help for; the program itself has no options with values. */
+function calledCommand(argv: readonly string[]): string | undefined {
+  const [first, second] = argv.filter((word) => !word.startsWith('-'));
+  return first === 'help' ? second : first;
+}
+
+/** The program with `called` in full and the summaries of the other commands; it throws instead of exiting. */
+export async function createProgram(called: string | undefined): Promise<Command> {
   const program = new Command('qualify')
     .description(
       'Qualify performance changes of a native LLM engine: matched, cache-cold, parity-checked, signed.',
     )
     .version(harnessVersion)
     .showHelpAfterError('(--help shows how)')
-    .configureHelp({ showGlobalOptions: true });
-  for (const command of COMMANDS) command.register(program);
+    .configureHelp({ showGlobalOptions: true, subcommandTerm });
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    if (name === called) (await load()).register(program);
+    else program.command(name).description(summary);
+  }
   for (const command of [program, ...allCommands(program)]) command.exitOverride();
   return program;
+}
+
+/** Arguments are the business of a command's own help: the list of all commands is made without loading them. */
+function subcommandTerm(command: Command): string {
+  return command.parent?.parent ? new Help().subcommandTerm(command) : command.name();
 }
 
 function allCommands(parent: Command): Command[] {
@@ -43,7 +86,7 @@ function allCommands(parent: Command): Command[] {
 /** Runs one command line (without `node` and the script) and gives the exit code. */
 export async function main(argv: string[]): Promise<number> {
   tolerateClosedPipes();
-  const program = createProgram();
+  const program = await createProgram(calledCommand(argv));
   if (argv.length === 0) {
     program.outputHelp({ error: true });
     return EXIT.usage;

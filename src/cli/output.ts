@@ -73,9 +73,14 @@ function onTerminal(stream: NodeJS.WriteStream): Progress {
 
 function inLog(stream: NodeJS.WriteStream): Progress {
   let next = 0;
+  let last = 0;
   return {
     update(text, share) {
-      if (share === undefined || share === null || share < next) return;
+      if (share === undefined || share === null) return;
+      // Another piece of work begins.
+      if (share < last) next = 0;
+      last = share;
+      if (share < next) return;
       next = (Math.floor(share / PLAIN_STEP) + 1) * PLAIN_STEP;
       stream.write(`${printable(text)}\n`);
     },

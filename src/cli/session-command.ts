@@ -38,7 +38,8 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
   const line = startProgress();
   const progress = {
     update: (text: string, share: number | null) => line.update(text, share),
-    note,
+    // Takes the progress line away first, so that the two do not run into each other.
+    note: (text: string) => line.end(text),
   };
   try {
     const result = await runSession({

@@ -40,7 +40,8 @@ export interface RunningEngine {
   /** Raw `/props` body, kept as evidence. */
   readonly props: string;
   complete(request: CompletionRequest): Promise<Answer>;
-  counters(): Promise<Record<string, number>>;
+  /** Counters of the kernels that ran so far, and the raw `/props` body that tells them. */
+  counters(): Promise<{ counters: Record<string, number>; props: string }>;
   /** Ends the whole process group and waits until it is gone. Safe to call twice. */
   stop(): Promise<{ how: 'asked' | 'killed' | 'died'; exitCode: number | null; signal: string | null }>;
 }

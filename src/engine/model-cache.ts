@@ -6,12 +6,13 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
 import { guardGroup } from '../machine/group-guard.js';
+import { makeCacheFolder } from '../make-folder.js';
 import { sha256Schema } from '../plan/schema.js';
 import { withCacheLock } from '../revision/cache-lock.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
@@ -91,7 +92,7 @@ export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const indexPath = join(folder, `${key}.json`);
   const found = await readIndex(indexPath, folder);
   if (found !== undefined) return found;
-  await mkdir(folder, { recursive: true });
+  makeCacheFolder(folder);
   const make = async (): Promise<CachedModel> => {
     const again = await readIndex(indexPath, folder);
     if (again !== undefined) return again;

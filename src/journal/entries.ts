@@ -128,8 +128,13 @@ export const entrySchema = z.discriminatedUnion('kind', [
     first: answerSchema,
     second: answerSchema,
   }),
-  /** Counters of the kernels that really ran, at the end of the launch. */
-  z.strictObject({ ...inLaunch, kind: z.literal('counters'), counters: z.record(z.string(), count) }),
+  /** Counters of the kernels that really ran, at the end of the launch; `props` is the `/props` that told them. */
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('counters'),
+    counters: z.record(z.string(), count),
+    props: evidenceSchema,
+  }),
   z.strictObject({
     ...inLaunch,
     kind: z.literal('stop'),

@@ -1,7 +1,6 @@
 /** Draws the conclusions again: looks, verdict and report from plan and journal, to be compared by their bytes. */
 import { isDeepStrictEqual } from 'node:util';
 import { analyse } from '../analysis/analyse.js';
-import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { judge } from '../verdict/judge.js';
@@ -25,19 +24,13 @@ export async function replayConclusion(
     const difference = firstJsonDifference(JSON.parse(found.toString('utf8')), JSON.parse(text));
     throw invalid(
       VERDICT_FILE,
-      `does not follow from plan and journal: ${difference ?? 'it is spelt differently'}${versions(entries)}`,
+      `does not follow from plan and journal: ${difference ?? 'it is spelt differently'}`,
     );
   }
   if ((await read(REPORT_FILE)).toString('utf8') !== renderReport({ ...record, verdict })) {
-    throw invalid(REPORT_FILE, `is not the report of ${VERDICT_FILE}${versions(entries)}`);
+    throw invalid(REPORT_FILE, `is not the report of ${VERDICT_FILE}`);
   }
   return [`${looks} looks`, VERDICT_FILE, REPORT_FILE];
-}
-
-/** Said beside a difference that may come from other rules or words rather than from a lie. */
-function versions([session]: readonly Entry[]): string {
-  if (session?.kind !== 'session' || session.harness.version === harnessVersion) return '';
-  return `; the run was made by qualify ${session.harness.version}, this is ${harnessVersion}`;
 }
 
 /** After each look the session went on with the cells that the rule left undecided, and with no others. */

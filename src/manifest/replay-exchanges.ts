@@ -27,10 +27,15 @@ export async function replayExchanges(
   read: Read,
 ): Promise<number> {
   const tokensOf = memoizePrompts(plan);
+  const ready = new Map<string, EntryOf<'ready'>>();
   let exchanges = 0;
   for (const entry of entries) {
     for (const evidence of evidenceOf(entry)) checkReference(entry, evidence, index);
-    if (entry.kind === 'ready') await checkProps(entry, read);
+    if (entry.kind === 'ready') {
+      await checkProps(entry, read);
+      ready.set(entry.launch, entry);
+    }
+    if (entry.kind === 'counters') await checkCounters(entry, ready.get(entry.launch), read);
     for (const { answer, asked } of exchangesOf(plan, entry, tokensOf)) {
       await checkExchange(entry, answer, asked, read);
       exchanges += 1;
@@ -91,6 +96,22 @@ async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
     throw wrong(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
 }
 
+/** The last `/props` of a launch has the counters of the journal, and is of the process that became ready. */
+async function checkCounters(
+  entry: EntryOf<'counters'>,
+  ready: EntryOf<'ready'> | undefined,
+  read: Read,
+): Promise<void> {
+  const { path } = entry.props;
+  const body = (await read(path)).toString('utf8');
+  const { counters, witness } = readLive(path, () => readProps(body));
+  if (!isDeepStrictEqual(entry.counters, counters))
+    throw wrong(entry, `says other counters than the engine's /props in ${path}`);
+  if (ready === undefined) throw wrong(entry, 'has counters of a launch that never became ready');
+  const field = firstDifference(ready.witness, witness);
+  if (field !== null) throw wrong(entry, `rests on ${path}, whose ${field} is not that of the launch`);
+}
+
 /** A body that was readable during the session and is not now is a broken file, whatever its digest says. */
 function readLive<T>(path: string, parse: () => T): T {
   try {
@@ -118,6 +139,7 @@ function evidenceOf(entry: Entry): Evidence[] {
     case 'stop':
       return [entry.log];
     case 'ready':
+    case 'counters':
       return [entry.props];
     case 'sample':
       return [entry.answer.request, entry.answer.response];

@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { harnessVersion } from '../harness.js';
 import { buildStatement } from './build-statement.js';
 import { ENVELOPE_FILE, openEnvelope, readEnvelope } from './envelope.js';
 import {
   checkClosedSet,
+  type EvidenceIndex,
   INDEX_FILE,
   KEY_FILE,
   parseIndex,
@@ -43,6 +45,13 @@ export interface Verification {
   checks: readonly { name: string; found: string }[];
 }
 
+/** What the signature covers, once it has been checked. */
+interface Signed {
+  signer: Signer;
+  statement: Statement;
+  payload: Buffer;
+}
+
 const PAYLOAD_LIMITS = { file: ENVELOPE_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
 
 /** Verifies a run folder. Throws a `QualifyError` with exit `invalid` that names the file and why. */
@@ -68,6 +77,23 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
 
   const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
+  const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
+  try {
+    await replay({ signer, statement, payload }, evidence, index, read, report);
+  } catch (error) {
+    throw withVersions(error, statement.predicate.harness.version);
+  }
+  return { signer, statement, checks };
+}
+
+/** Draws everything again from what has been authenticated. */
+async function replay(
+  { signer, statement, payload }: Signed,
+  evidence: { sha256: string; files: number; bytes: number },
+  index: EvidenceIndex,
+  read: (path: string) => Promise<Buffer>,
+  report: (name: string, found: string) => void,
+): Promise<void> {
   const record = await readRecord(read);
   const { plan, entries } = record;
   const planDigest = replayPlan(plan, entries);
@@ -83,7 +109,6 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const recomputed = await replayConclusion(record, read);
   report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
 
-  const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   const expected = buildStatement({ ...record, planDigest, evidence, signer: signer.key.keyId });
   const difference = firstJsonDifference(statement, expected);
   if (difference !== null)
@@ -92,7 +117,19 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     throw invalid(ENVELOPE_FILE, 'has a payload that is not spelt as RFC 8785 says');
   }
   report('statement', 'every field follows from plan, journal and verdict');
-  return { signer, statement, checks };
+}
+
+/** Other rules or words than ours are no lie, but what they concluded cannot be drawn again here: still invalid. */
+function withVersions(error: unknown, stated: string): unknown {
+  if (!(error instanceof QualifyError) || stated === harnessVersion) return error;
+  const version = stated.replace(/[^0-9A-Za-z.+-]/g, '?').slice(0, 40);
+  const message = `${error.message}; the run was sealed by qualify ${version} and this is qualify ${harnessVersion}, whose rules or words may differ`;
+  return new QualifyError(error.code, message, {
+    exit: error.exit,
+    hint: `Verify it with qualify ${version}; if that fails too, the run does not hold.`,
+    ...(error.where !== undefined && { where: error.where }),
+    cause: error,
+  });
 }
 
 async function checkFolder(runFolder: string): Promise<void> {
@@ -106,10 +143,7 @@ async function checkFolder(runFolder: string): Promise<void> {
 }
 
 /** Envelope, key, signature, and only then the payload: the bytes that were signed are the bytes that are parsed. */
-async function checkSignature(
-  runFolder: string,
-  options: VerifyOptions,
-): Promise<{ signer: Signer; statement: Statement; payload: Buffer }> {
+async function checkSignature(runFolder: string, options: VerifyOptions): Promise<Signed> {
   const sealed = readEnvelope(await readRegular(runFolder, ENVELOPE_FILE));
   const travelling = await readTravellingKey(runFolder);
   const signer = await chooseSigner({
@@ -123,6 +157,9 @@ async function checkSignature(
   return { signer, statement: readStatement(payload, signer), payload };
 }
 
+/** Where every version of the statement names the harness. */
+const versionSchema = z.object({ predicate: z.object({ harness: z.object({ version: z.string() }) }) });
+
 function readStatement(payload: Buffer, signer: Signer): Statement {
   const value = parseStrictJson(payload, PAYLOAD_LIMITS);
   const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
@@ -130,8 +167,13 @@ function readStatement(payload: Buffer, signer: Signer): Statement {
     throw invalid(ENVELOPE_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);
   }
   const parsed = statementSchema.safeParse(value);
-  if (!parsed.success)
-    throw invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) {
+    const error = invalid(ENVELOPE_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
+    throw withVersions(
+      error,
+      versionSchema.safeParse(value).data?.predicate.harness.version ?? harnessVersion,
+    );
+  }
   if (parsed.data.predicate.signer !== signer.key.keyId) {
     throw invalid(
       ENVELOPE_FILE,

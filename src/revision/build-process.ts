@@ -5,12 +5,19 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { guardGroup } from '../machine/group-guard.js';
 import type { RecipeStep } from './recipe.js';
 
-/** A sign of life of a build. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
+/** Where a build is. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
 export interface BuildProgress {
   phase: 'waiting' | 'configure' | 'compile';
   done: number | null;
   total: number | null;
+  /** What is waited for, or the line of the compiler. */
   text: string;
+}
+
+/** `building the engine [12/80]`, or what it does instead of compiling. */
+export function describeBuild(what: string, { phase, done, total, text }: BuildProgress): string {
+  if (phase === 'waiting') return `building ${what}: ${text}`;
+  return done === null ? `building ${what}: ${phase}` : `building ${what} [${done}/${total}]`;
 }
 
 /** How long an aborted step may take to end in order. */
@@ -25,8 +32,12 @@ export interface StepOutcome {
   tail: string[];
 }
 
+/** Ninja's looks at its own build files, counted as `[0/2]`, before it knows how much there is to compile. */
+const NOT_COMPILING = /^\[\d+\/\d+\] Re-(checking|running) /;
+
 /** Reads `[12/80] Building …` of Ninja and `[ 15%] Building …` of make. */
 export function parseProgress(line: string): { done: number; total: number } | undefined {
+  if (NOT_COMPILING.test(line)) return undefined;
   const steps = /^\[(\d+)\/(\d+)\]/.exec(line);
   if (steps) return { done: Number(steps[1]), total: Number(steps[2]) };
   const percent = /^\[\s*(\d+)%\]/.exec(line);
@@ -56,6 +67,7 @@ export async function runStep(
   },
 ): Promise<StepOutcome> {
   options.signal?.throwIfAborted();
+  options.onProgress?.({ phase: step.name, done: null, total: null, text: '' });
   options.log.write(`$ ${step.program} ${step.arguments.join(' ')}\n`);
   const child = spawn(step.program, step.arguments, {
     env: options.environment,
@@ -82,13 +94,8 @@ export async function runStep(
       for (const line of lines) {
         tail.push(line);
         if (tail.length > TAIL_LINES) tail.shift();
-        const counted = parseProgress(line);
-        options.onProgress?.({
-          phase: step.name,
-          done: counted?.done ?? null,
-          total: counted?.total ?? null,
-          text: line,
-        });
+        const counted = step.name === 'compile' ? parseProgress(line) : undefined;
+        if (counted !== undefined) options.onProgress?.({ phase: step.name, ...counted, text: line });
       }
     });
     stream.on('end', () => rest !== '' && tail.push(rest));

@@ -2,11 +2,12 @@
  * A lock between processes for one entry of the cache, robust to a holder that was killed: the lock file names the
  * holder's pid and start time, and a lock whose holder is gone is taken over.
  */
-import { link, mkdir, open, readFile, stat, unlink, writeFile } from 'node:fs/promises';
+import { link, open, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
+import { makeCacheFolder } from '../make-folder.js';
 
 const POLL_MS = 100;
 /** Removing a dead holder's lock takes microseconds; a take-over older than this was itself killed. */
@@ -73,7 +74,7 @@ export async function withCacheLock<T>(
   work: () => Promise<T>,
   options: { signal?: AbortSignal | undefined; onWait?: ((pid: number) => void) | undefined } = {},
 ): Promise<T> {
-  await mkdir(dirname(path), { recursive: true });
+  makeCacheFolder(dirname(path));
   let told = false;
   while (!(await tryLock(path))) {
     const holder = await readHolder(path);

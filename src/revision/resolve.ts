@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { harnessFolder } from '../harness.js';
 import type { Revision } from '../journal/entries.js';
 import { git, gitFailed, tryGit } from './git.js';
-import { SOURCE_FOLDERS, sourceTreeDigest } from './source-tree.js';
+import { SOURCE_FOLDERS, sourceTreeDigest, TEST_FOLDERS } from './source-tree.js';
 
 /** A revision whose sources are not looked at yet. */
 export type Resolved =
@@ -57,11 +57,12 @@ export async function resolveRevision(requested: string, repository: string): Pr
 /** Lines of `git status` about untracked or ignored files of build folders, which are no sources. */
 const IN_BUILD_FOLDER = /^(\?\?|!!) (kernels|native)\/(.*\/)?build(-[^/]*)?\//;
 
-/** Whether `native/` and `kernels/` differ from the commit: changed, staged, untracked, or ignored and yet part of a build. */
+/** Whether the engine's sources differ from the commit: changed, staged, untracked, or ignored and yet part of a build. */
 async function isDirty(folder: string): Promise<boolean> {
   const status = await git(
     folder,
     ...['status', '--porcelain', '--untracked-files=all', '--ignored=matching', '--', ...SOURCE_FOLDERS],
+    ...TEST_FOLDERS.map((tests) => `:(exclude)${tests}`),
   );
   return status.split('\n').some((line) => line !== '' && !IN_BUILD_FOLDER.test(line));
 }

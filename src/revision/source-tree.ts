@@ -7,6 +7,9 @@ import { QualifyError } from '../errors.js';
 /** The folders of a revision that a build is made of. */
 export const SOURCE_FOLDERS = ['kernels', 'native'] as const;
 
+/** Folders below those that the recipe does not build: the C++ tests. A change of a test makes no other engine. */
+export const TEST_FOLDERS: readonly string[] = SOURCE_FOLDERS.map((folder) => `${folder}/test`);
+
 const BUILD_FOLDER = /^build(-.*)?$/;
 
 async function listFiles(root: string, relative: string): Promise<string[]> {
@@ -15,7 +18,8 @@ async function listFiles(root: string, relative: string): Promise<string[]> {
   for (const entry of entries) {
     const path = `${relative}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!BUILD_FOLDER.test(entry.name)) found.push(...(await listFiles(root, path)));
+      if (!BUILD_FOLDER.test(entry.name) && !TEST_FOLDERS.includes(path))
+        found.push(...(await listFiles(root, path)));
     } else {
       found.push(path);
     }
@@ -25,7 +29,7 @@ async function listFiles(root: string, relative: string): Promise<string[]> {
 
 /**
  * SHA-256 over `<kind> <path> NUL <sha256 of the content> LF` of every file below `native/` and `kernels/`, in the
- * order of the path's bytes. `kind` is `file` or `link`. Build folders are left out.
+ * order of the path's bytes. `kind` is `file` or `link`. Build folders and the C++ tests are left out.
  * @throws ERR_QUALIFY_NO_ENGINE_SOURCES when `sourceFolder` is not an engine of ours.
  */
 export async function sourceTreeDigest(sourceFolder: string): Promise<string> {

@@ -3,11 +3,12 @@
  * has an owner file that names the process it belongs to, so that the next session clears up after one that was killed.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { cacheFolder } from '../harness.js';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
+import { makeCacheFolder } from '../make-folder.js';
 import { git, tryGit } from './git.js';
 
 const ownerSchema = z.object({ pid: z.int(), startTicks: z.number(), repository: z.string() });
@@ -41,7 +42,7 @@ async function remove(repository: string, folder: string): Promise<void> {
 /** Checks out `commit` with its submodules. `name` has to be unique on this machine. */
 export async function addWorktree(repository: string, commit: string, name: string): Promise<Worktree> {
   const folder = join(worktreesFolder(), name);
-  mkdirSync(worktreesFolder(), { recursive: true });
+  makeCacheFolder(worktreesFolder());
   const startTicks = processStat(process.pid)?.startTicks ?? 0;
   writeFileSync(ownerPath(folder), JSON.stringify({ pid: process.pid, startTicks, repository }));
   mine.set(folder, repository);

@@ -7,6 +7,7 @@ import { QualifyError } from '../errors.js';
 import type { EntryOf, Revision } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { type BuildOptions, buildEngine } from '../revision/build-cache.js';
+import { describeBuild } from '../revision/build-process.js';
 import { type Resolved, resolveRevision, revisionOfTree } from '../revision/resolve.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
 import { addWorktree } from '../revision/worktree.js';
@@ -81,14 +82,14 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
     sourceFolder: folder,
     treeDigest: revision.tree,
     signal: context.signal,
-    onProgress: ({ text, done, total }) =>
-      context.progress.update(
-        `build ${revision.requested} ${text}`,
-        done === null || total === null ? null : done / total,
-      ),
+    onProgress: (step) => {
+      const share = step.done === null ? null : step.done / (step.total ?? 1);
+      context.progress.update(describeBuild(revision.requested, step), share);
+    },
   };
   const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } =
     await buildEngine(options);
+  if (!cached) context.progress.note(`built ${revision.requested}; it is cached in ${made.folder}`);
   return {
     revision,
     buildDigest,

@@ -92,7 +92,9 @@ export async function runLaunch(
     const loadSince = watchLoad(pid);
     await measure(context, launch, running, inputs.cells);
     journal.append({ kind: 'load', launch, ...loadSince() });
-    journal.append({ kind: 'counters', launch, counters: await running.counters() });
+    const last = await running.counters();
+    const lastProps = evidence.write(`launches/${launch}.last-props.json`, last.props);
+    journal.append({ kind: 'counters', launch, counters: last.counters, props: lastProps });
   } catch (error) {
     recordFailure(context, running === undefined ? null : launch, error);
     throw error;

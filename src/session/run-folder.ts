@@ -1,8 +1,9 @@
 /** The folder of one run: made new, never into another run's. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { QualifyError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 
 /** `20261129-213005-3fa9c1`: sorts by time, and is a name that the plan allows. */
 export function sessionName(now: Date, random: string = randomBytes(3).toString('hex')): string {
@@ -17,11 +18,12 @@ export function sessionName(now: Date, random: string = randomBytes(3).toString(
 export function makeRunFolder(session: string, out: string | undefined, folder: string): string {
   const path = resolve(folder, out ?? `.qualify/runs/${session}`);
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
   } catch (cause) {
     throw new QualifyError('ERR_QUALIFY_RUN_FOLDER', `Cannot make the run folder ${path}.`, {
       exit: 'infrastructure',
-      hint: 'Name another place with --out.',
+      hint: 'Name a place that you may write to with --out.',
+      where: (cause as NodeJS.ErrnoException).message,
       cause,
     });
   }

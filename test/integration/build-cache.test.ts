@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -185,12 +185,18 @@ it('reads the progress of Ninja and of make', () => {
   assert.deepEqual(parseProgress('[12/80] Building CXX object'), { done: 12, total: 80 });
   assert.deepEqual(parseProgress('[ 15%] Building CXX object'), { done: 15, total: 100 });
   assert.equal(parseProgress('-- Configuring done'), undefined);
+  assert.equal(parseProgress('[0/2] Re-checking globbed directories...'), undefined);
+  assert.equal(parseProgress('[0/1] Re-running CMake...'), undefined);
 });
 
 it('changes the digest of the sources with a name, a byte or a link, and with nothing else', async () => {
   const source = copyEngine('digest');
   const digest = await sourceTreeDigest(source);
   writeFileSync(join(source, 'README'), 'beside the sources');
+  for (const folder of ['native/test', 'kernels/test']) {
+    mkdirSync(join(source, folder));
+    writeFileSync(join(source, folder, 'a_test.cpp'), 'the recipe does not build tests');
+  }
   assert.equal(await sourceTreeDigest(source), digest);
   writeFileSync(join(source, 'native/extra.cpp'), '');
   const extra = await sourceTreeDigest(source);

@@ -84,4 +84,27 @@ describe('qualify pr', () => {
       ],
     );
   });
+
+  test('takes revisions that differ in documents and tests only for one engine, built once', async (t) => {
+    const { home, repository } = branched(t);
+    repository.write('README.md', 'words');
+    repository.write('native/test/a_test.cpp', '// a test');
+    repository.commit('words and a test');
+    const args = ['pr', '--base', 'HEAD~1', '--head', 'HEAD', '--matrix', home.fakeMatrix()];
+    const result = await home.start([...args, '--out', home.path('run')], { cwd: repository.folder })
+      .finished;
+    // The tiny engine builds and cannot serve, so the session ends there; what it was about is said all the same.
+    assert.equal(result.exitCode, 15, result.stderr);
+    const builds = home.journal().filter((entry) => entry.kind === 'build');
+    assert.equal(new Set(builds.map(({ revision }) => revision.commit)).size, 2);
+    assert.equal(new Set(builds.map(({ revision }) => revision.tree)).size, 1);
+    assert.deepEqual(
+      builds.map(({ cached }) => cached),
+      [false, true],
+    );
+    assert.match(
+      result.stdout.replaceAll(/\s+/g, ' '),
+      /base and head build the same engine: this compares it with itself/,
+    );
+  });
 });

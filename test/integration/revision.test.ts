@@ -81,6 +81,8 @@ describe('revisions', () => {
     assert.deepEqual([clean.commit, clean.dirty], [first, false]);
     repository.write('README.md', 'not a part of the engine');
     repository.write('native/build/cache', 'not a source');
+    repository.write('native/test/engine_test.cpp', '// not built by the recipe');
+    repository.write('kernels/test/math_test.cpp', '// nor is this');
     assert.deepEqual(await revisionOfTree('worktree', repository.folder), clean);
     repository.write('kernels/b.h', '// untracked\n');
     const dirty = await revisionOfTree('worktree', repository.folder);

@@ -63,6 +63,15 @@ describe('qualify run', () => {
     assert.equal(entries.at(-1)?.kind, 'end');
   });
 
+  test('refuses a run folder in a place where none can be made, and does not hang', async (t) => {
+    const home = newHome(t);
+    const nowhere = await home.run('run', home.fakeMatrix(), '--out', '/proc/none/x');
+    assert.equal(nowhere.exitCode, 15, nowhere.stderr);
+    assert.match(nowhere.stderr, /Cannot make the run folder \/proc\/none\/x[\s\S]*next: .*--out/);
+    const inFile = await home.run('run', home.fakeMatrix(), '--out', 'matrix.yaml/x');
+    assert.equal(inFile.exitCode, 15, inFile.stderr);
+  });
+
   test('gives an engine the allow-list and the switches of its arm, and nothing else', async (t) => {
     const home = newHome(t);
     const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '51' } }, { looks: [1] });

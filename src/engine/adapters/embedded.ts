@@ -114,11 +114,11 @@ class RunningServer implements RunningEngine {
     };
   }
 
-  async counters(): Promise<Record<string, number>> {
+  async counters(): Promise<{ counters: Record<string, number>; props: string }> {
     const { group, client } = this.#launched;
     const options = { timeoutMs: COUNTERS_TIMEOUT_MS, ...this.#abortable() };
     const { body } = await group.alive(client.exchange('GET', '/props', options));
-    return readProps(body).counters;
+    return { counters: readProps(body).counters, props: body };
   }
 
   stop(): ReturnType<RunningEngine['stop']> {

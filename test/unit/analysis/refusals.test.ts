@@ -351,15 +351,41 @@ describe('two revisions', () => {
     assert.equal(verdictOf(revisions).result, 'pass');
   });
 
-  test('with one binary are refused', () => {
+  test('of two trees with one binary are refused', () => {
     const alter = build(() => ({ binarySha256: sha256('one') }));
     refused(verdictOf(revisions, { alter }), 'unmatched', 'binary-identical', 14);
   });
 
-  test('with one tree are refused: there is nothing to compare', () => {
-    const tree = sha256('one tree');
-    const alter = build(({ revision }) => ({ binarySha256: sha256('one'), revision: { ...revision, tree } }));
-    refused(verdictOf(revisions, { alter }), 'unmatched', 'binary-identical', 14);
+  const oneEngine =
+    (tree: string, binary: string) =>
+    (draft: Draft): Draft => {
+      if (draft.kind === 'build')
+        return {
+          ...draft,
+          buildDigest: binary,
+          binarySha256: binary,
+          revision: { ...draft.revision, tree },
+        };
+      return draft.kind === 'ready'
+        ? { ...draft, witness: { ...draft.witness, buildDigest: binary } }
+        : draft;
+    };
+
+  test('that hold the same engine are compared, and said to be one', () => {
+    const verdict = verdictOf(revisions, { alter: oneEngine(sha256('one tree'), sha256('one binary')) });
+    assert.equal(verdict.result, 'pass');
+    assert.equal(verdict.cells[0]?.comparisons[0]?.detail, 'neutral');
+    assert.deepEqual(verdict.warnings, [
+      {
+        code: 'same-engine',
+        message: 'base and head build the same engine: this compares it with itself',
+      },
+    ]);
+  });
+
+  test('that are one prebuilt binary in two folders are refused: nobody knows their sources', () => {
+    const binary = sha256('one binary');
+    refused(verdictOf(revisions, { alter: oneEngine(binary, binary) }), 'unmatched', 'binary-identical', 14);
   });
 
   test('with one tree and two binaries are refused', () => {
@@ -381,13 +407,9 @@ describe('two revisions', () => {
         head: { revision: 'HEAD', switches: { [SWITCH]: '1' } },
       },
     });
-    const tree = sha256('one tree');
-    const alter = (draft: Draft): Draft => {
-      if (draft.kind === 'build')
-        return { ...draft, buildDigest: tree, binarySha256: tree, revision: { ...draft.revision, tree } };
-      return draft.kind === 'ready' ? { ...draft, witness: { ...draft.witness, buildDigest: tree } } : draft;
-    };
-    assert.equal(verdictOf(apart, { alter }).result, 'pass');
+    const verdict = verdictOf(apart, { alter: oneEngine(sha256('one tree'), sha256('one binary')) });
+    assert.equal(verdict.result, 'pass');
+    assert.deepEqual(verdict.warnings, []);
   });
 });
 
@@ -410,7 +432,12 @@ describe('other switches', () => {
 
   test('one arm against itself is a control, and passes', () => {
     const twins = makePlan({ arms: { base: {}, twin: {} } });
-    assert.equal(verdictOf(twins).result, 'pass');
+    const verdict = verdictOf(twins);
+    assert.equal(verdict.result, 'pass');
+    assert.deepEqual(
+      verdict.warnings.map(({ code }) => code),
+      ['same-engine'],
+    );
   });
 });
 
@@ -427,6 +454,15 @@ describe('load and clocks', () => {
       verdict.warnings.map(({ code }) => code),
       ['foreign-load'],
     );
+  });
+
+  test('what an ordinary quiet machine does beside the engine does not void wall time', () => {
+    const wall = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+    const quiet = (draft: Draft): Draft =>
+      draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.2, swapIns: 200 } : draft;
+    const verdict = verdictOf(wall, { alter: quiet });
+    assert.equal(verdict.result, 'pass');
+    assert.deepEqual(verdict.warnings, []);
   });
 
   test('clocks that are apart by more than 2 % and 5 ms are mentioned', () => {

@@ -51,3 +51,11 @@ it('rewrites one line on a terminal, cut to its width, and takes it away at the 
   progress.end();
   assert.equal(stream.text, `\r\u001b[2K${'x'.repeat(29)}\r\u001b[2K`);
 });
+
+it('begins to count again when the next piece of work begins', () => {
+  const stream = fakeStream(false);
+  const progress = startProgress(stream);
+  for (const share of [0, 1]) progress.update(`base ${share}`, share);
+  for (const share of [0.1, 1]) progress.update(`head ${share}`, share);
+  assert.equal(stream.text, 'base 0\nbase 1\nhead 0.1\nhead 1\n');
+});

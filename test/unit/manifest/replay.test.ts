@@ -99,7 +99,7 @@ test('a verdict that is spelt differently', (context) =>
   refuses(context, 'verdict.json', /spelt differently/, { change: edit('verdict.json', /\n$/, '') }));
 
 test('a verdict of another version of qualify, which is named', (context) =>
-  refuses(context, 'verdict.json', /; the run was made by qualify 0\.0\.9, this is \d/, {
+  refuses(context, 'verdict.json', /; the run was sealed by qualify 0\.0\.9 and this is qualify \d/, {
     alter: first('session', ({ harness }) => {
       harness.version = '0.0.9';
     }),
@@ -289,4 +289,42 @@ test('a statement with another predicate type', (context) =>
 test('a statement with a field of its own', (context) =>
   refuses(context, 'manifest.dsse.json', /holds no statement of a run: .*waiver/s, {
     state: ({ predicate }) => Object.assign(predicate, { waiver: 'trust me' }),
+  }));
+
+test('a report, or a statement, of another version: both versions are named', async (context) => {
+  const version = /; the run was sealed by qualify 0\.0\.9\? and this is qualify \d/;
+  const ofOther = () =>
+    first('session', ({ harness }) => {
+      harness.version = '0.0.9\u001b';
+    });
+  await refuses(context, 'report.md', version, {
+    alter: ofOther(),
+    change: edit('report.md', /$/, 'Other words.\n'),
+  });
+  await refuses(context, 'manifest.dsse.json', version, {
+    alter: ofOther(),
+    state: ({ predicate }) => Object.assign(predicate, { waiver: 'of another version' }),
+  });
+});
+
+test('counters that the last answer of the engine does not have', async (context) => {
+  await refuses(context, 'journal.jsonl', /says other counters than the engine's \/props/, {
+    alter: first('counters', (entry) => {
+      entry.counters = { ...entry.counters, 'moe.grouped': 77 };
+    }),
+  });
+});
+
+test('counters of another launch', (context) =>
+  refuses(context, 'journal.jsonl', /whose nonce is not that of the launch/, {
+    change: async (run) => {
+      const file = join(run, 'journal.jsonl');
+      const lines = (await readFile(file, 'utf8')).split('\n');
+      const at = lines.flatMap((line, index) => (line.includes('"kind":"counters"') ? [index] : []));
+      const [one = 0, two = 0] = at;
+      const told = /"counters":\{.*\}/;
+      const swapped = told.exec(lines[two] ?? '')?.[0] ?? '';
+      lines[one] = (lines[one] ?? '').replace(told, swapped);
+      await writeFile(file, lines.join('\n'));
+    },
   }));

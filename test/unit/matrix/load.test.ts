@@ -41,6 +41,17 @@ test('prefill-short has the cells of the source pull request and ends within 8 m
   assert.ok(estimate(plan).seconds.cap < 480);
 });
 
+test('throughput is decided by wall time; only the smoke test bears a shared machine', () => {
+  assert.deepEqual(
+    builtInNames().map((name) => [name, loadMatrix(name).matrix.protocol.clock]),
+    [
+      ['prefill-short', 'wall'],
+      ['prefill-short-pr', 'wall'],
+      ['smoke', 'cpu'],
+    ],
+  );
+});
+
 test('a name that nearly exists is suggested, a path that does not exist is named', () => {
   const near = rejection('prefil-short');
   assert.equal(near.code, 'ERR_QUALIFY_MATRIX_NOT_FOUND');
