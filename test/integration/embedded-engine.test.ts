@@ -137,7 +137,16 @@ describe('the embedded engine, really built', () => {
   });
 
   it('makes a model without round trips, which says so and computes otherwise', async () => {
-    const flags = (file: string) => ['model', 'create', '--preset', 'unit', '--seed', '3', '--out', place(file)];
+    const flags = (file: string) => [
+      'model',
+      'create',
+      '--preset',
+      'unit',
+      '--seed',
+      '3',
+      '--out',
+      place(file),
+    ];
     await pass(...flags('rounded.gguf'));
     await pass(...flags('exact.gguf'), '--no-round-trips');
     const logits = [];
