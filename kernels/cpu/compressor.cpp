@@ -36,6 +36,20 @@ void CompressorState::append(const float* k, const float* gate, const float* ape
   position_ += tokens;
 }
 
+void CompressorState::reserve(std::int64_t tokens) {
+  k_.reserve(static_cast<std::size_t>(tokens * shape_.width()));
+  z_.reserve(static_cast<std::size_t>(tokens * shape_.width()));
+}
+
+void CompressorState::copyPrefix(const CompressorState& other, std::int64_t position) {
+  other.requireRows(position);
+  const std::int64_t values = std::max<std::int64_t>(position - other.first_, 0) * shape_.width();
+  k_.assign(other.k_.begin(), other.k_.begin() + values);
+  z_.assign(other.z_.begin(), other.z_.begin() + values);
+  first_ = other.first_;
+  position_ = position;
+}
+
 void CompressorState::drop() {
   const std::int64_t needed = firstNeeded(shape_, position_);
   if (needed <= first_) return;
@@ -45,12 +59,16 @@ void CompressorState::drop() {
   first_ = needed;
 }
 
-void CompressorState::truncate(std::int64_t position) {
+void CompressorState::requireRows(std::int64_t position) const {
   if (position < 0 || position > position_ || firstNeeded(shape_, position) < first_) {
     throw std::out_of_range("compressor rows from " + std::to_string(first_) + " to " +
                             std::to_string(position_) + " are kept: no way back to position " +
                             std::to_string(position));
   }
+}
+
+void CompressorState::truncate(std::int64_t position) {
+  requireRows(position);
   const std::size_t values =
       static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
   k_.resize(values);

@@ -48,8 +48,8 @@ Napi::Value cpu(const Napi::CallbackInfo& info) {
 }
 
 qe::CreateOptions readCreateOptions(const Napi::CallbackInfo& info) {
-  const Napi::Object given =
-      readOptions(info, 0, "options", {"preset", "experts", "seed", "out", "threads", "stress"});
+  const Napi::Object given = readOptions(
+      info, 0, "options", {"preset", "experts", "seed", "out", "threads", "stress", "roundTrips"});
   qe::CreateOptions options;
   options.preset = readText(given.Get("preset"), "options.preset");
   options.experts = readText(given.Get("experts"), "options.experts");
@@ -57,6 +57,7 @@ qe::CreateOptions readCreateOptions(const Napi::CallbackInfo& info) {
   options.out = readText(given.Get("out"), "options.out");
   options.threads = static_cast<int>(readInteger(given.Get("threads"), "options.threads", 1, 1024));
   options.stress = readFlag(given.Get("stress"), "options.stress");
+  options.roundTrips = readFlag(given.Get("roundTrips"), "options.roundTrips");
   return options;
 }
 

@@ -173,6 +173,7 @@ void EngineObject::giveToken(Napi::Env env, std::int64_t id, std::int32_t token)
 
 Napi::Value EngineObject::complete(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  const qe::Stopwatch arrived;
   requireOpen(env);
   auto request = std::make_shared<const qe::Request>(readRequest(info));
   const Napi::Function onToken = readOptionalFunction(info[1], "onToken");
@@ -184,7 +185,9 @@ Napi::Value EngineObject::complete(const Napi::CallbackInfo& info) {
   const auto [id, pending] = begin(env);
   if (!onToken.IsEmpty()) pending.onToken = Napi::Persistent(onToken);
   const bool wantsTokens = !onToken.IsEmpty();
-  worker_->submit([this, request, wantsTokens, id = id, engine = engine_, dispatcher = dispatcher_,
+  // Waking the worker is part of the prefill; waiting for an earlier request is not.
+  const bool waits = pending_.size() > 1;
+  worker_->submit([this, request, wantsTokens, arrived, waits, id = id, engine = engine_, dispatcher = dispatcher_,
                    cancelled = pending.cancelled] {
     std::function<void(std::int32_t)> give;
     if (wantsTokens) {
@@ -193,7 +196,8 @@ Napi::Value EngineObject::complete(const Napi::CallbackInfo& info) {
       };
     }
     const MakeValue make = attempt([&]() -> MakeValue {
-      auto result = std::make_shared<const qe::Result>(engine->complete(*request, give, *cancelled));
+      auto result = std::make_shared<const qe::Result>(
+          engine->complete(*request, give, *cancelled, waits ? qe::Stopwatch() : arrived));
       return [result](Napi::Env jsEnv) { return toValue(jsEnv, *result); };
     });
     dispatcher->post([this, id, make](Napi::Env jsEnv) { finish(jsEnv, id, make); });

@@ -28,6 +28,8 @@ std::int64_t AttentionBlock::bytes() const {
                                         &newEntries_, &indexerQueries_, &indexerHeads_, &groupOutput_}) {
     total += scratch->bytes();
   }
+  for (const Operand* operand : {&input_, &lowRank_, &grouped_, &output_}) total += operand->bytes();
+  for (const ThreadScratch& scratch : threads_) total += scratch.attention.bytes();
   return total + selected_.bytes();
 }
 

@@ -5,6 +5,10 @@
 #include <mutex>
 #include <stdexcept>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "forward.h"
 #include "prefix_cache.h"
 #include "qk/argmax.h"
@@ -21,16 +25,25 @@ qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
   return *wanted;
 }
 
-// Wall and CPU time since it was made.
-class Stopwatch {
- public:
-  double ms() const { return wallMs() - wall_; }
-  double cpuMs() const { return processCpuMs() - cpu_; }
+// What the prefix cache may hold: much beside a small model's sequences, little beside a large model.
+std::int64_t mostCacheBytes(const Model& model) {
+  constexpr std::int64_t least = std::int64_t{32} << 20;
+  return std::max(least, model.fileBytes() / 8);
+}
 
- private:
-  double wall_ = wallMs();
-  double cpu_ = processCpuMs();
-};
+// Keeps the process at what it uses. By default the C library takes ever larger blocks from its own heap once
+// one of them was freed, and does not give back what is freed inside.
+void boundHeap() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
+void trimHeap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 // Requests and tokens, beside the kernels' own counters.
 struct Served {
@@ -52,7 +65,7 @@ struct Engine::Parts {
         pool(openOptions.threads, openOptions.cpus),
         model(path, pool),
         forward(model, switches, qk::Execution{pool, isa, kernels}),
-        cache(openOptions.cacheSlots,
+        cache(openOptions.cacheSlots, mostCacheBytes(model),
               [this] { return std::make_unique<State>(model.dimensions(), options.contextTokens); }) {
     pool.pinCaller();
     if (options.contextTokens < 1) throw std::invalid_argument("contextTokens must be at least 1");
@@ -61,6 +74,7 @@ struct Engine::Parts {
                                   " is more than the " + std::to_string(model.dimensions().contextLength) +
                                   " tokens of the model");
     }
+    trimHeap();
     publish();
   }
 
@@ -103,7 +117,7 @@ struct Engine::Parts {
 };
 
 Engine::Engine(const std::filesystem::path& path, const OpenOptions& options, const Switches& switches)
-    : parts_(std::make_unique<Parts>(path, options, switches)) {}
+    : parts_((boundHeap(), std::make_unique<Parts>(path, options, switches))) {}
 
 Engine::~Engine() = default;
 
@@ -179,14 +193,13 @@ void Engine::Parts::decode(State& state, const Request& request, Result& result,
 }
 
 Result Engine::complete(const Request& request, const std::function<void(std::int32_t)>& onToken,
-                        const std::atomic<bool>& cancelled) {
+                        const std::atomic<bool>& cancelled, const Stopwatch& arrived) {
   check(request);
   Result result;
   if (cancelled) {
     result.stopReason = StopReason::Cancelled;
     return result;
   }
-  const Stopwatch prompt;
   State& state = parts_->cache.acquire(request.tokens, request.reuseCache);
   result.cacheTokens = state.length();
   if (result.cacheTokens > 0) {
@@ -195,11 +208,11 @@ Result Engine::complete(const Request& request, const std::function<void(std::in
   }
   try {
     parts_->prefill(state, request, result, cancelled);
-    result.promptMs = prompt.ms();
-    result.promptCpuMs = prompt.cpuMs();
+    result.promptMs = arrived.ms();
+    result.promptCpuMs = arrived.cpuMs();
   } catch (const Cancelled&) {
-    result.promptMs = prompt.ms();
-    result.promptCpuMs = prompt.cpuMs();
+    result.promptMs = arrived.ms();
+    result.promptCpuMs = arrived.cpuMs();
     result.logits.clear();
     result.stopReason = StopReason::Cancelled;
   }

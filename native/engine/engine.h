@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "switches.h"
+#include "timings.h"
 #include "qk/isa.h"
 
 namespace qe {
@@ -69,9 +70,10 @@ class Engine {
   void check(const Request& request) const;
 
   // `onToken` sees each generated id as it comes, on the calling thread. When `cancelled` becomes true the
-  // request ends within a layer of a chunk and returns what it has.
+  // request ends within a layer of a chunk and returns what it has. `arrived` began when the request reached
+  // the engine and nothing ran before it: the prefill's times begin there.
   Result complete(const Request& request, const std::function<void(std::int32_t)>& onToken,
-                  const std::atomic<bool>& cancelled);
+                  const std::atomic<bool>& cancelled, const Stopwatch& arrived = {});
 
   // Logits of every position, rows (vocabulary), from nothing; leaves the prefix cache alone.
   std::vector<float> logits(const std::vector<std::int32_t>& tokens, std::int64_t chunk,

@@ -1,5 +1,4 @@
-// The experts of a chunk. A large chunk goes through in slices that bound the memory of the routed rows; a
-// token's bits do not depend on its neighbours.
+// The experts of a slice of a chunk.
 #include "expert_block.h"
 
 #include "qk/router.h"
@@ -7,7 +6,6 @@
 namespace qe {
 namespace {
 
-constexpr std::int64_t kSliceTokens = 512;
 constexpr std::int64_t kTokensPerItem = 16;
 
 std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) {
@@ -17,7 +15,7 @@ std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) {
 }  // namespace
 
 std::int64_t ExpertBlock::bytes() const {
-  std::int64_t total = routeExperts_.bytes();
+  std::int64_t total = routeExperts_.bytes() + input_.bytes() + scratch_.hidden.bytes();
   for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_}) {
     total += scratch->bytes();
   }
@@ -38,28 +36,22 @@ void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::i
                                      weights.clamp};
   input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
                  {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
-  const std::int64_t slice = std::min(run.tokens, kSliceTokens);
-  float* routed = routed_.take(slice * dimensions.expertsUsed * hidden);
-  float* shared = shared_.take(slice * hidden);
-
-  for (std::int64_t first = 0; first < run.tokens; first += kSliceTokens) {
-    const std::int64_t count = std::min(kSliceTokens, run.tokens - first);
-    run.clock.enter(Stage::Router);
-    route(run, weights, ids, first, count);
-    run.clock.enter(Stage::MoeGateUp);
-    const qk::MoeTimes times =
-        qk::routedExperts(run.execution, plan, routedWeights, input_.from(first), routes_, scratch_, routed);
-    run.clock.enter(Stage::MoeShared);
-    run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
-    qk::sharedExpert(run.execution, sharedWeights, input_.from(first), count, scratch_, shared);
-    run.clock.enter(Stage::MoeCombine);
-    qk::combine(run.execution, routes_, routed, shared, hidden, inOut + first * hidden);
-  }
+  float* routed = routed_.take(run.tokens * dimensions.expertsUsed * hidden);
+  float* shared = shared_.take(run.tokens * hidden);
+  route(run, weights, ids);
+  run.clock.enter(Stage::MoeGateUp);
+  const qk::MoeTimes times =
+      qk::routedExperts(run.execution, plan, routedWeights, input_.from(0), routes_, scratch_, routed);
+  run.clock.enter(Stage::MoeShared);
+  run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
+  qk::sharedExpert(run.execution, sharedWeights, input_.from(0), run.tokens, scratch_, shared);
+  run.clock.enter(Stage::MoeCombine);
+  qk::combine(run.execution, routes_, routed, shared, hidden, inOut);
   run.clock.enter(outer);
 }
 
-void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids,
-                        std::int64_t first, std::int64_t count) {
+void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids) {
+  const std::int64_t count = run.tokens;
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t experts = dimensions.experts;
   const std::int64_t used = dimensions.expertsUsed;
@@ -70,14 +62,14 @@ void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std:
   float* scratch = routeScratch_.take(run.execution.pool.threads() * scratchFloats);
   std::int32_t* chosen = routeExperts_.take(count * used);
   float* chosenWeights = routeWeights_.take(count * used);
-  qk::matmul(run.execution, weights.router.matrix(), input_.from(first), count, logits, experts);
+  qk::matmul(run.execution, weights.router.matrix(), input_.from(0), count, logits, experts);
   forTokens(
       run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
         for (std::int64_t t = begin; t < end; ++t) {
           const std::int32_t* hashed =
               weights.hashTable.empty()
                   ? nullptr
-                  : weights.hashTable.data() + static_cast<std::int64_t>(ids[first + t]) * used;
+                  : weights.hashTable.data() + static_cast<std::int64_t>(ids[t]) * used;
           qk::cpu::route(run.execution.isa, shape, logits + t * experts,
                          weights.bias.empty() ? nullptr : weights.bias.data(), hashed,
                          scratch + thread * scratchFloats, chosen + t * used, chosenWeights + t * used);

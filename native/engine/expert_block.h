@@ -16,8 +16,7 @@ class ExpertBlock {
   std::int64_t bytes() const;
 
  private:
-  void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, std::int64_t first,
-             std::int64_t count);
+  void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids);
 
   Operand input_;
   Scratch<float> logits_, routeScratch_, routeWeights_, routed_, shared_;

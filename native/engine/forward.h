@@ -31,8 +31,9 @@ class Forward {
   std::int64_t bytes() const;
 
  private:
-  void evaluate(State& state, const Run& run, const std::int32_t* tokens, LogitRows wanted, float* logits,
-                const std::atomic<bool>& cancelled);
+  // A slice of the chunk through all layers; its rows are written but not yet appended.
+  void evaluate(State& state, const Run& run, qk::MoePlan plan, const std::int32_t* tokens, LogitRows wanted,
+                float* logits, const std::atomic<bool>& cancelled);
   void writeLogits(const Run& run, const float* streams, std::int64_t rows, float* logits);
 
   const Model& model_;

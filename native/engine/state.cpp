@@ -1,6 +1,7 @@
 // Cutting, copying and measuring of states.
 #include "state.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace qe {
@@ -8,9 +9,9 @@ namespace {
 
 constexpr std::int64_t kFloat = static_cast<std::int64_t>(sizeof(float));
 
-// k and z rows of a compressor that are in use.
-std::int64_t rowBytes(const qk::CompressorState& rows) {
-  return (rows.position() - rows.firstRow()) * rows.shape().width() * 2 * kFloat;
+// k and z rows of a compressor.
+std::int64_t rowBytes(const qk::CompressorState& rows, std::int64_t tokens) {
+  return tokens * rows.shape().width() * 2 * kFloat;
 }
 
 LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::int64_t contextTokens) {
@@ -19,10 +20,12 @@ LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::
   if (ratio != 0) {
     layer.compressed = CompressedKeys{qk::CompressorState({ratio, dimensions.headDim}),
                                       Rows(contextTokens / ratio, dimensions.headDim)};
+    layer.compressed->rows.reserve(contextTokens);
   }
   if (ratio == 4) {
     layer.indexed = IndexedKeys{qk::CompressorState({ratio, dimensions.indexerDim}),
                                 qk::IndexerKeys(dimensions.indexerDim, dimensions.indexerRoundTrip)};
+    layer.indexed->rows.reserve(contextTokens);
   }
   return layer;
 }
@@ -35,8 +38,12 @@ State::State(const qk::Dimensions& dimensions, std::int64_t contextTokens) : cap
     layers_.push_back(makeLayer(dimensions, ratio, contextTokens));
 }
 
+void State::reserve(std::int64_t count) {
+  if (count > capacity_ - length()) throw std::length_error("a sequence grew beyond the context");
+  highest_ = std::max(highest_, length() + count);
+}
+
 void State::append(const std::int32_t* tokens, std::int64_t count) {
-  if (length() + count > capacity_) throw std::length_error("a sequence grew beyond the context");
   tokens_.insert(tokens_.end(), tokens, tokens + count);
 }
 
@@ -58,28 +65,33 @@ void State::copyPrefix(const State& other, std::int64_t length) {
     const LayerState& from = other.layers_[i];
     to.keys.copyFrom(from.keys, length);
     if (from.compressed) {
-      to.compressed->rows = from.compressed->rows;
+      to.compressed->rows.copyPrefix(from.compressed->rows, length);
       to.compressed->entries.copyFrom(from.compressed->entries,
                                       length / from.compressed->rows.shape().ratio);
     }
-    to.indexed = from.indexed;
+    if (from.indexed) {
+      to.indexed->rows.copyPrefix(from.indexed->rows, length);
+      to.indexed->entries = from.indexed->entries;
+    }
   }
+  highest_ = std::max(highest_, length);
   truncate(length);
 }
 
-std::int64_t State::bytes() const {
+std::int64_t State::bytesOf(std::int64_t tokens) const {
   std::int64_t total = 0;
   for (const LayerState& layer : layers_) {
-    total += length() * layer.keys.width() * kFloat;
+    total += tokens * layer.keys.width() * kFloat;
     if (layer.compressed) {
       const CompressedKeys& compressed = *layer.compressed;
-      total += rowBytes(compressed.rows) + compressed.rows.entries() * compressed.entries.width() * kFloat;
+      total += rowBytes(compressed.rows, tokens) +
+               tokens / compressed.rows.shape().ratio * compressed.entries.width() * kFloat;
     }
     if (layer.indexed) {
       const qk::IndexerKeys& entries = layer.indexed->entries;
       const std::int64_t codeBytes =
           entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
-      total += rowBytes(layer.indexed->rows) + entries.size() * codeBytes;
+      total += rowBytes(layer.indexed->rows, tokens) + tokens / layer.indexed->rows.shape().ratio * codeBytes;
     }
   }
   return total;

@@ -40,18 +40,22 @@ class State {
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
   LayerState& layer(std::int64_t index) { return layers_[static_cast<std::size_t>(index)]; }
 
-  // Makes the rows that a chunk has written part of the sequence. Throws std::length_error beyond the
-  // capacity.
+  // Announces that `count` rows will be written. Throws std::length_error beyond the capacity.
+  void reserve(std::int64_t count);
+  // Makes rows that were written part of the sequence.
   void append(const std::int32_t* tokens, std::int64_t count);
   // Forgets everything from position `length` on, rows of an unfinished chunk too.
   void truncate(std::int64_t length);
   // Becomes the first `length` tokens of another state of the same model.
   void copyPrefix(const State& other, std::int64_t length);
-  // Bytes of rows in use.
-  std::int64_t bytes() const;
+  // Bytes held: of every row that was ever written, for a row cut off keeps its memory.
+  std::int64_t bytes() const { return bytesOf(highest_); }
+  // What `tokens` tokens take.
+  std::int64_t bytesOf(std::int64_t tokens) const;
 
  private:
   std::int64_t capacity_;
+  std::int64_t highest_ = 0;  // most tokens ever written
   std::vector<std::int32_t> tokens_;
   std::vector<LayerState> layers_;
 };

@@ -49,4 +49,15 @@ class StageClock {
   std::array<double, kStages> ms_{};
 };
 
+// Wall and CPU time since it was made.
+class Stopwatch {
+ public:
+  double ms() const { return wallMs() - wall_; }
+  double cpuMs() const { return processCpuMs() - cpu_; }
+
+ private:
+  double wall_ = wallMs();
+  double cpu_ = processCpuMs();
+};
+
 }  // namespace qe

@@ -42,6 +42,7 @@ class Operand {
                std::int64_t stride, std::initializer_list<const qk::PackedWeights*> readers);
   // The rows from `firstRow` on.
   qk::Inputs from(std::int64_t firstRow) const;
+  std::int64_t bytes() const { return blocks_.bytes(); }
 
  private:
   const float* values_ = nullptr;

@@ -19,15 +19,28 @@ qe::Switches readSwitches(const std::map<std::string, std::string>& environment)
   });
 }
 
+// 16 bytes a token: one layer of plain keys.
+qk::Dimensions slimDimensions() {
+  qk::Dimensions dimensions;
+  dimensions.headDim = 4;
+  dimensions.ratios = {0};
+  return dimensions;
+}
+
+qe::PrefixCache makeSlimCache(int slots, std::int64_t mostTokens) {
+  return {slots, 16 * mostTokens, [] { return std::make_unique<qe::State>(slimDimensions(), 100); }};
+}
+
 // A cache over states without layers: only tokens matter.
 qe::PrefixCache makeCache(int slots) {
-  return {slots, [] { return std::make_unique<qe::State>(qk::Dimensions{}, 100); }};
+  return {slots, 0, [] { return std::make_unique<qe::State>(qk::Dimensions{}, 100); }};
 }
 
 // Plays a request: takes a state and evaluates the rest of the tokens. Returns how many were held already.
 std::int64_t play(qe::PrefixCache& cache, const std::vector<std::int32_t>& tokens, bool reuse = true) {
   qe::State& state = cache.acquire(tokens, reuse);
   const std::int64_t held = state.length();
+  state.reserve(static_cast<std::int64_t>(tokens.size()) - held);
   state.append(tokens.data() + held, static_cast<std::int64_t>(tokens.size()) - held);
   return held;
 }
@@ -92,6 +105,31 @@ TEST_CASE("a short common prefix is copied, so that the longer sequence stays") 
   play(cache, {1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(play(cache, {1, 2, 9, 9}) == 2);
   CHECK(play(cache, {1, 2, 3, 4, 5, 6, 7, 8, 9}) == 8);
+}
+
+TEST_CASE("the slots together hold no more than their bytes") {
+  qe::PrefixCache cache = makeSlimCache(4, 10);
+  play(cache, {1, 1, 1, 1});
+  play(cache, {2, 2, 2, 2});
+  CHECK(cache.bytes() == 16 * 8);
+  play(cache, {3, 3, 3, 3});  // takes the memory of 1
+  CHECK(cache.bytes() == 16 * 8);
+  CHECK(play(cache, {2, 2, 2, 2, 2}) == 4);
+  CHECK(play(cache, {3, 3, 3, 3, 3}) == 4);
+  CHECK(cache.bytes() == 16 * 10);
+  CHECK(play(cache, {2, 2, 2, 2, 2, 2, 2}) == 5);  // grows, so 3 has to go
+  CHECK(cache.bytes() == 16 * 7);
+  CHECK(play(cache, {3, 3}) == 0);
+}
+
+TEST_CASE("a sequence beyond the bytes of all slots runs alone, and leaves no memory to a short one") {
+  qe::PrefixCache cache = makeSlimCache(4, 10);
+  const std::vector<std::int32_t> longest(30, 7);
+  play(cache, {1, 1, 1, 1});
+  CHECK(play(cache, longest) == 0);
+  CHECK(cache.bytes() == 16 * 30);
+  play(cache, {1, 1, 1, 1});
+  CHECK(cache.bytes() == 16 * 4);
 }
 
 TEST_CASE("a twin request tells honestly what it took from the cache") {
@@ -182,6 +220,19 @@ TEST_CASE("memory is told by what it is for") {
   CHECK(engine.memory().at("cache") > 0);
   CHECK(engine.memory().at("weights") > 0);
   CHECK(engine.memory().at("workspace") > 0);
+}
+
+TEST_CASE("the workspace does not grow with the chunk, nor the cache with requests") {
+  qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
+  engine.complete({.tokens = prompt(600), .chunk = 512, .reuseCache = false}, nullptr, test::never);
+  const std::int64_t workspace = engine.memory().at("workspace");
+  const std::int64_t sequence = engine.memory().at("cache");
+  engine.complete({.tokens = prompt(600, 2), .chunk = 600, .reuseCache = false}, nullptr, test::never);
+  CHECK(engine.memory().at("workspace") == workspace);
+  for (const std::uint64_t seed : {3U, 4U, 5U, 6U}) {
+    engine.complete({.tokens = prompt(600, seed), .chunk = 600, .reuseCache = false}, nullptr, test::never);
+  }
+  CHECK(engine.memory().at("cache") == std::min<std::int64_t>(4, (32 << 20) / sequence) * sequence);
 }
 
 TEST_CASE("an engine refuses a context beyond the model's") {

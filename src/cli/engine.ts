@@ -13,6 +13,7 @@ import {
   DEFAULT_CACHE_SLOTS,
   DEFAULT_CHUNK,
   DEFAULT_CONTEXT_TOKENS,
+  ENGINE_NODE_FLAGS,
   isaSchema,
 } from '../engine/host-options.js';
 import { QualifyError } from '../errors.js';
@@ -36,7 +37,8 @@ interface ServeFlags {
 
 async function serve(flags: ServeFlags): Promise<void> {
   const build = await requireEmbeddedBuild();
-  const args = [nativeHostScript, '--addon', build.binary, '--model', resolve(flags.model)];
+  const args = [...ENGINE_NODE_FLAGS, nativeHostScript, '--addon', build.binary];
+  args.push('--model', resolve(flags.model));
   args.push('--host', flags.host, '--port', String(flags.port), '--nonce', flags.nonce ?? randomUUID());
   args.push('--build-digest', build.buildDigest, '--threads', String(flags.threads));
   args.push('--context', String(flags.context), '--cache-slots', String(flags.cacheSlots));

@@ -22,6 +22,7 @@ interface CreateFlags {
   out: string;
   threads: number;
   stress: boolean;
+  roundTrips: boolean;
   force: boolean;
   json: boolean;
 }
@@ -44,11 +45,11 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
   try {
-    const { preset, seed, threads, stress } = flags;
+    const { preset, seed, threads, stress, roundTrips } = flags;
     // Stress models are F32 throughout; only what the user asked for may be refused for that.
     const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
     const making = addon.createModel(
-      { preset, experts, seed, threads, stress, out: partial },
+      { preset, experts, seed, threads, stress, roundTrips, out: partial },
       (done, total) => {
         progress.update(
           `writing the model: ${formatBytes(done)} of ${formatBytes(total)}`,
@@ -137,6 +138,10 @@ export function register(program: Command): void {
       '--stress',
       'unstructured weights, every tensor F32, odd metadata: for correctness against the oracle',
       false,
+    )
+    .option(
+      '--no-round-trips',
+      'do not round keys to FP8 and indexer vectors to FP4: for comparing with llama.cpp, which never does',
     )
     .option('--force', 'overwrite the file', false)
     .option('--json', 'answer with one JSON object', false)

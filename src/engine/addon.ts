@@ -23,6 +23,11 @@ export interface CreateModelOptions {
   threads: number;
   /** Unstructured weights, every tensor F32, odd metadata: for correctness against an oracle. */
   stress: boolean;
+  /**
+   * False writes a model whose keys and indexer vectors are not rounded to FP8 and FP4 (metadata `qualify.key_round_trip`
+   * and `qualify.indexer_round_trip`). llama.cpp never rounds them: only on such a file can its logits be compared.
+   */
+  roundTrips: boolean;
 }
 
 export interface CreatedModel {

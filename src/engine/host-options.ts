@@ -5,6 +5,12 @@ import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { parseCpuList } from './cpu-list.js';
 
+/**
+ * Flags of Node for the engine's process. Its JavaScript makes little garbage, and by default V8 would let the young part of
+ * it grow by 8 MB before looking.
+ */
+export const ENGINE_NODE_FLAGS = ['--max-semi-space-size=1'];
+
 export const DEFAULT_CONTEXT_TOKENS = 8192;
 export const DEFAULT_CACHE_SLOTS = 4;
 export const DEFAULT_CHUNK = 512;

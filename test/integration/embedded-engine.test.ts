@@ -136,6 +136,35 @@ describe('the embedded engine, really built', () => {
     assert.ok(error > 0 && error < 1e-7, `NMSE against the fp64 reference: ${error}`);
   });
 
+  it('makes a model without round trips, which says so and computes otherwise', async () => {
+    const flags = (file: string) => [
+      'model',
+      'create',
+      '--preset',
+      'unit',
+      '--seed',
+      '3',
+      '--out',
+      place(file),
+    ];
+    await pass(...flags('rounded.gguf'));
+    await pass(...flags('exact.gguf'), '--no-round-trips');
+    const logits = [];
+    for (const [name, rounds] of [
+      ['rounded', true],
+      ['exact', false],
+    ] as const) {
+      const file = place(`${name}.gguf`);
+      const { metadata } = JSON.parse(await pass('model', 'inspect', file, '--json'));
+      assert.equal(metadata['qualify.key_round_trip'], rounds);
+      assert.equal(metadata['qualify.indexer_round_trip'], rounds);
+      const out = place(`${name}.f32`);
+      await pass('engine', 'logits', '--model', file, '--tokens', place('ids.json'), '--out', out);
+      logits.push(sha256(out));
+    }
+    assert.notEqual(logits[0], logits[1]);
+  });
+
   it('serves: a cold answer, a reused one and the logits on file have the same bits', async () => {
     const args = [
       cliScript,

@@ -31,6 +31,7 @@ class Activations {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t blocksPerRow() const { return blocks_; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(data_.bytes()); }
   ActivationBlock* row(std::int64_t r) { return data_.as<ActivationBlock>() + r * blocks_; }
   const ActivationBlock* row(std::int64_t r) const { return data_.as<ActivationBlock>() + r * blocks_; }
 

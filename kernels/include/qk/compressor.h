@@ -28,6 +28,11 @@ class CompressorState {
   // Appends `tokens` rows at the current position: k and gate [tokens][width], ape [ratio][width] is added
   // to gate (one float addition). Invalidates rows taken before.
   void append(const float* k, const float* gate, const float* ape, std::int64_t tokens);
+  // Makes room for `tokens` rows in all, so that none moves when one is appended. Untouched room costs no
+  // memory where the allocator maps large blocks lazily.
+  void reserve(std::int64_t tokens);
+  // Becomes another state of the same shape, gone back to `position` tokens; throws as truncate does.
+  void copyPrefix(const CompressorState& other, std::int64_t position);
   // Tokens seen so far; complete entries so far = position() / ratio.
   std::int64_t position() const { return position_; }
   std::int64_t entries() const { return position_ / shape_.ratio; }
@@ -41,6 +46,9 @@ class CompressorState {
   std::int64_t firstRow() const { return first_; }
 
  private:
+  // Throws std::out_of_range when rows that `position` tokens need were dropped.
+  void requireRows(std::int64_t position) const;
+
   CompressorShape shape_;
   std::int64_t first_ = 0;     // absolute position of row 0
   std::int64_t position_ = 0;  // absolute position after the last row

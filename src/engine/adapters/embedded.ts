@@ -10,6 +10,7 @@ import type { Answer } from '../../journal/entries.js';
 import type { EvidenceFolder } from '../../journal/evidence.js';
 import { completionBody, readCompletion, readProps } from '../dialect.js';
 import type { CompletionRequest, Engine, LaunchSpec, RunningEngine } from '../engine.js';
+import { ENGINE_NODE_FLAGS } from '../host-options.js';
 import { engineEnvironment, type Launched, launchServer } from '../launch.js';
 
 const COUNTERS_TIMEOUT_MS = 30_000;
@@ -20,7 +21,11 @@ export function programOf(buildFolder: string): { command: string; leading: stri
   const server = join(buildFolder, 'serve');
   if (existsSync(server)) return { command: server, leading: [], binary: server };
   const addon = join(buildFolder, 'engine.node');
-  return { command: process.execPath, leading: [nativeHost, '--addon', addon], binary: addon };
+  return {
+    command: process.execPath,
+    leading: [...ENGINE_NODE_FLAGS, nativeHost, '--addon', addon],
+    binary: addon,
+  };
 }
 
 const option = (name: string, value: string | number | undefined): string[] =>
