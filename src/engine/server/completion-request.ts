@@ -11,14 +11,24 @@ import { parseBody, ServerError } from './server-error.js';
 const DEFAULT_GENERATED = 16;
 const GREEDY = 'only greedy decoding is offered: send 0 or leave it out';
 
-/** One plain loop: a schema for each of thousands of ids takes milliseconds that a client sees and no clock of ours does. */
-const isPrompt = (value: unknown): value is string | (number | string)[] =>
-  typeof value === 'string' ||
-  (Array.isArray(value) &&
-    value.every((part) => typeof part === 'string' || (Number.isSafeInteger(part) && Number(part) >= 0)));
+const isPart = (part: unknown): boolean =>
+  typeof part === 'string' || (Number.isSafeInteger(part) && Number(part) >= 0);
 
+/** One plain loop: a schema for each of thousands of ids takes milliseconds that a client sees and no clock of ours does. */
 const promptSchema = z
-  .custom<string | (number | string)[]>(isPrompt, 'must be text, or an array of token ids and texts')
+  .custom<string | (number | string)[]>(
+    (value) => typeof value === 'string' || Array.isArray(value),
+    'must be text, or an array of token ids and texts',
+  )
+  .superRefine((prompt, context) => {
+    const wrong = typeof prompt === 'string' ? -1 : prompt.findIndex((part) => !isPart(part));
+    if (wrong >= 0)
+      context.addIssue({
+        code: 'custom',
+        path: [wrong],
+        message: 'must be a token id (0 or more) or a text',
+      });
+  })
   .refine((prompt) => prompt.length > 0, 'must not be empty');
 
 const unlike = (neutral: number) =>
