@@ -1,19 +1,34 @@
 #include "forward.h"
 
+#include <algorithm>
+
 #include "qk/embed.h"
 
 namespace qe {
 namespace {
 
 constexpr std::int64_t kTokensPerItem = 32;
-// Tokens that go through the layers together: it bounds the workspace whatever the chunk. Twice as many would
-// take about a tenth less time for 401 tokens of `mini` and twice the memory.
-constexpr std::int64_t kSliceTokens = 256;
+constexpr std::int64_t kFewestSliceTokens = 256;
+
+// Tokens that go through the layers together: a whole chunk, unless its workspace would be out of proportion to
+// the model. A twelfth of the file keeps the process below 1.5 times the file; only small models have to slice.
+std::int64_t sliceTokens(const Model& model) {
+  const qk::Dimensions& d = model.dimensions();
+  const std::int64_t floatsPerToken =
+      d.hidden * (d.streams + d.expertsUsed + 3) + (d.expertsUsed + d.sharedExperts) * d.expertHidden * 2 +
+      d.heads * d.headDim * 2;
+  const std::int64_t fitting = model.fileBytes() / 12 / (floatsPerToken * static_cast<std::int64_t>(sizeof(float)));
+  return std::max(kFewestSliceTokens, fitting / kFewestSliceTokens * kFewestSliceTokens);
+}
 
 }  // namespace
 
 Forward::Forward(const Model& model, const Switches& switches, qk::Execution execution)
-    : model_(model), switches_(switches), execution_(execution), attention_(model.dimensions()) {}
+    : model_(model),
+      switches_(switches),
+      execution_(execution),
+      sliceTokens_(sliceTokens(model)),
+      attention_(model.dimensions()) {}
 
 std::int64_t Forward::bytes() const {
   return streams_.bytes() + hyper_.bytes() + attention_.bytes() + experts_.bytes() + headInput_.bytes();
@@ -25,8 +40,8 @@ void Forward::run(State& state, const std::int32_t* tokens, std::int64_t count, 
   const qk::MoePlan plan = switches_.grouped(count) ? qk::MoePlan::grouped : qk::MoePlan::serial;
   state.reserve(count);
   try {
-    for (std::int64_t done = 0; done < count; done += kSliceTokens) {
-      const std::int64_t slice = std::min(kSliceTokens, count - done);
+    for (std::int64_t done = 0; done < count; done += sliceTokens_) {
+      const std::int64_t slice = std::min(sliceTokens_, count - done);
       const LogitRows rows = wanted == LogitRows::Last && done + slice < count ? LogitRows::None : wanted;
       evaluate(state, Run{model_.dimensions(), execution_, clock, start + done, slice}, plan, tokens + done, rows,
                logits, cancelled);

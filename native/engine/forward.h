@@ -39,6 +39,7 @@ class Forward {
   const Model& model_;
   const Switches& switches_;
   qk::Execution execution_;
+  std::int64_t sliceTokens_;
   HyperBlock hyper_;
   AttentionBlock attention_;
   ExpertBlock experts_;
