@@ -81,13 +81,6 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     14,
     alterAnswers(inHead, () => ({ clientMs: 20 })),
   ],
-  [
-    'a server that hides most of the time',
-    'cold-unproved',
-    'time-hidden',
-    14,
-    alterAnswers(inHead, () => ({ clientMs: 5000 })),
-  ],
   // Identity of arms
   ['a stranger on the port', 'unmatched', 'nonce-differs', 14, alterWitness('head', { nonce: 'other' })],
   ['another build', 'unmatched', 'build-differs', 14, alterWitness('head', { buildDigest: sha256('other') })],
