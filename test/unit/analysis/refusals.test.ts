@@ -406,6 +406,33 @@ describe('two revisions', () => {
   });
 });
 
+describe('kernels that a switch promises', () => {
+  const idle = (draft: Draft): Draft =>
+    draft.kind === 'counters' && inHead(draft)
+      ? { ...draft, counters: { 'mmid.serial.expert': 160 } }
+      : draft;
+  const arms = (base: Record<string, string>, head: Record<string, string>) =>
+    makePlan({ arms: { base: { revision: 'main', switches: base }, head: { switches: head } } });
+
+  test('must run in a binary of its own, too', () => {
+    const asked = arms({ [SWITCH]: '0' }, { [SWITCH]: '1' });
+    assert.equal(verdictOf(asked).result, 'pass');
+    refused(verdictOf(asked, { alter: idle }), 'unmatched', 'switch-without-effect', 14);
+    const alike = arms({ [SWITCH]: '1' }, { [SWITCH]: '1' });
+    refused(verdictOf(alike, { alter: idle }), 'unmatched', 'switch-without-effect', 14);
+    const silent = (draft: Draft) => (draft.kind === 'counters' ? null : draft);
+    refused(verdictOf(asked, { alter: silent }), 'unmatched', 'counters-missing', 14);
+  });
+
+  test('must run where the defaults of two binaries differ in it', () => {
+    const off = alterWitness('base', { switches: { [SWITCH]: '0' } });
+    refused(verdictOf(arms({}, {}), { alter: off }), 'unmatched', 'switch-without-effect', 14);
+  });
+
+  test('may rest where neither arm asks for them and both have them on', () =>
+    assert.equal(verdictOf(arms({}, {}), { alter: idle }).result, 'pass'));
+});
+
 describe('other switches', () => {
   const other = makePlan({
     arms: {
