@@ -11,6 +11,7 @@ import { generateKey } from '../../../src/manifest/key-store.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { type Statement, serializeStatement } from '../../../src/manifest/statement.js';
 import { verifyRun } from '../../../src/manifest/verify.js';
+import { buildPrompts } from '../../../src/plan/prompts.js';
 import { type RunOptions, writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
 
@@ -232,9 +233,44 @@ test('an order of launches that the seed does not make', (context) =>
   }));
 
 test('a level that the protocol does not make', (context) =>
-  refuses(context, 'plan.json', /looks or a level that its protocol does not make/, {
+  refuses(
+    context,
+    'plan.json',
+    /does not follow from its own protocol and budgets: decision\.levelPerLook is 0\.4/,
+    {
+      alterPlan: ({ decision }) => {
+        decision.levelPerLook = 0.4;
+      },
+    },
+  ));
+
+test('a margin that is not the budget', (context) =>
+  refuses(context, 'plan.json', /protocol and budgets: cells\[0\]\.marginPercent is 20, not 2/, {
+    alterPlan: ({ cells }) => {
+      for (const cell of cells) cell.marginPercent = 20;
+    },
+  }));
+
+test('an interval that the protocol does not name', (context) =>
+  refuses(context, 'plan.json', /protocol and budgets: decision\.interval is "walsh", not "t"/, {
     alterPlan: ({ decision }) => {
-      decision.levelPerLook = 0.4;
+      decision.interval = 'walsh';
+    },
+  }));
+
+test('a vocabulary that the model does not have', (context) =>
+  refuses(context, 'plan.json', /does not make|protocol and budgets: vocabulary/, {
+    alterPlan: (plan) => {
+      plan.vocabulary = 7;
+      plan.prompts = buildPrompts(plan, plan.cells, plan.protocol);
+    },
+  }));
+
+test('looks that no matrix may have', (context) =>
+  refuses(context, 'plan.json', /is of no matrix: looks must rise/, {
+    alterPlan: ({ protocol, decision }) => {
+      protocol.looks = [1, 1];
+      decision.looks = [1, 1];
     },
   }));
 
