@@ -11,6 +11,8 @@ import { buildPlan, planDigest } from '../plan/build.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
+import { replayBuilds } from './replay-builds.js';
+import { replayLaunches } from './replay-launches.js';
 import { JOURNAL_FILE, PLAN_FILE } from './run-folder.js';
 
 /** Throws a `QualifyError` (exit `invalid`) where plan and journal do not belong together. Returns the plan's digest. */
@@ -27,7 +29,8 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   if (first.session !== plan.session)
     throw invalid(JOURNAL_FILE, `is of session ${first.session}, not ${plan.session}`);
   rebuild(plan);
-  checkLaunches(plan, entries);
+  replayBuilds(plan, entries);
+  replayLaunches(plan, entries);
   return digest;
 }
 
@@ -61,20 +64,4 @@ function rebuild(plan: Plan): void {
   const difference = firstJsonDifference(plan, expected);
   if (difference !== null)
     throw invalid(PLAN_FILE, `does not follow from its own protocol and budgets: ${difference}`);
-}
-
-/** Each launch is the one that the plan has at that place, and comes after the one before. */
-function checkLaunches(plan: Plan, entries: readonly Entry[]): void {
-  const planned = plan.rounds.flatMap(({ round, order }) =>
-    order.map((arm, position) => ({ arm, round, position })),
-  );
-  const launches = entries.filter((entry) => entry.kind === 'launch');
-  for (const [index, { arm, round, position, seq }] of launches.entries()) {
-    if (!isDeepStrictEqual(planned[index], { arm, round, position })) {
-      throw invalid(
-        JOURNAL_FILE,
-        `line ${seq + 1} launches ${arm} at place ${position} of round ${round}, which is not next in the plan`,
-      );
-    }
-  }
 }
