@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { ENVIRONMENT_ALLOWED } from '../engine/launch.js';
+import { LAUNCH_VARIABLE } from '../engine/process-group.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
@@ -88,7 +89,7 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
 /** The arm's switches with their values, and otherwise only what every engine gets. */
 function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
   const switches = plan.arms.find(({ name }) => name === entry.arm)?.switches ?? {};
-  const allowed: readonly string[] = ENVIRONMENT_ALLOWED;
+  const allowed: readonly string[] = [...ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE];
   for (const [name, value] of Object.entries(switches)) {
     if (entry.environment[name] !== value)
       throw wrong(
@@ -96,6 +97,9 @@ function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
         `launches ${entry.arm} with ${name}=${entry.environment[name]}, planned is ${value}`,
       );
   }
+  const mark = entry.environment[LAUNCH_VARIABLE];
+  if (mark !== undefined && mark !== entry.nonce)
+    throw wrong(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
   const stray = Object.keys(entry.environment).find((name) => !(name in switches) && !allowed.includes(name));
   if (stray !== undefined) throw wrong(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
 }
