@@ -3,6 +3,7 @@ import type { Entry } from '../journal/entries.js';
 import { planDigest } from '../plan/build.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import type { ArmSummary } from '../verdict/schema.js';
+import { clockMismatches } from './clock-agreement.js';
 import { type Coldness, coldnessOf } from './coldness.js';
 import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
@@ -74,7 +75,10 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     return {
       arm,
       against,
-      mismatches: mismatchesOf(plan, seen, arm, against, rounds),
+      mismatches: [
+        ...mismatchesOf(plan, seen, arm, against, rounds),
+        ...clockMismatches(cell, base, head, clock),
+      ],
       parity: parityOf(plan, cell, base, head),
       effect: ratios.length === 0 ? null : logEffect(ratios, plan.decision),
     };

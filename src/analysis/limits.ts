@@ -7,9 +7,16 @@ export const limits = {
   /** Client and server clocks may differ by this share, or by this many milliseconds, before it is mentioned. */
   clockShare: 0.02,
   clockMs: 5,
-  /** A server that claims less than this share of the time that the client saw is not believed, beyond `hiddenMs`. */
-  hiddenShare: 0.5,
+  /** Time that the client saw and the server does not claim: beyond this, and more than it claims, it is hidden. */
   hiddenMs: 250,
+  /** How far the medians of that time may differ between two arms: in milliseconds, or as a share of the client's time. */
+  gapMs: 15,
+  gapShare: 0.25,
+  /** Factor between the effect by CPU time and that by wall time beyond which one of the clocks is wrong. */
+  cpuToWall: 2,
+  /** CPU time is at most wall time x threads, give or take this share and these milliseconds. */
+  cpuShare: 0.1,
+  cpuMs: 5,
   /** A prefill shorter than this is below what the clocks can tell. */
   shortestMs: 0.05,
   /** A set of outputs with fewer different tokens proves nothing. */

@@ -1,6 +1,6 @@
 /** Were two arms comparable: the same machine state, model and prompts, and different in just what the matrix says? */
 import type { Plan } from '../plan/schema.js';
-import { counterFindings } from './counters.js';
+import { counterFindings, promiseFindings } from './counters.js';
 import { distinct, type Finding, finding } from './finding.js';
 import { identityOf } from './identity.js';
 import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
@@ -113,6 +113,7 @@ export function mismatchesOf(
     ...(base === undefined || head === undefined
       ? []
       : buildFindings(base, head, configuredApart(plan, arm, against))),
+    ...pairs.flatMap(({ left, right }) => promiseFindings(plan, left, right)),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
   ]);

@@ -16,7 +16,7 @@ export interface Launched {
 
 const PROPS_TIMEOUT_MS = 30_000;
 /** Of the harness's own environment, only these reach an engine. Everything else must be a switch of the arm. */
-const ENVIRONMENT_ALLOWED = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const;
+export const ENVIRONMENT_ALLOWED = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const;
 
 /** The whole environment of an engine: the allow-list, then the arm's switches. */
 export function engineEnvironment(

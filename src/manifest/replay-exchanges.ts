@@ -5,12 +5,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
-import type { Answer, Entry, EntryOf, Evidence } from '../journal/entries.js';
+import type { Answer, Entry, EntryOf } from '../journal/entries.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
+import { replayEvidence } from './replay-evidence.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
 /** Bytes of a listed file, checked against the index as they are read. */
@@ -26,11 +27,11 @@ export async function replayExchanges(
   index: EvidenceIndex,
   read: Read,
 ): Promise<number> {
+  replayEvidence(entries, index);
   const tokensOf = memoizePrompts(plan);
   const ready = new Map<string, EntryOf<'ready'>>();
   let exchanges = 0;
   for (const entry of entries) {
-    for (const evidence of evidenceOf(entry)) checkReference(entry, evidence, index);
     if (entry.kind === 'ready') {
       await checkProps(entry, read);
       ready.set(entry.launch, entry);
@@ -120,33 +121,6 @@ function readLive<T>(path: string, parse: () => T): T {
     if (error instanceof QualifyError)
       throw invalid(path, `is not what an engine answers: ${error.message}`, error);
     throw error;
-  }
-}
-
-function checkReference(entry: Entry, { path, sha256 }: Evidence, index: EvidenceIndex): void {
-  const listed = index.get(path);
-  if (listed === undefined) throw wrong(entry, `rests on ${path}, which is not in the evidence`);
-  if (listed !== sha256)
-    throw wrong(entry, `rests on ${path} with the SHA-256 ${sha256}, but the file has ${listed}`);
-}
-
-/** Every file that an entry rests on. */
-function evidenceOf(entry: Entry): Evidence[] {
-  switch (entry.kind) {
-    case 'session':
-      return [entry.machine];
-    case 'build':
-    case 'stop':
-      return [entry.log];
-    case 'ready':
-    case 'counters':
-      return [entry.props];
-    case 'sample':
-      return [entry.answer.request, entry.answer.response];
-    case 'control':
-      return [entry.first, entry.second].flatMap(({ request, response }) => [request, response]);
-    default:
-      return [];
   }
 }
 

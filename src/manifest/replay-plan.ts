@@ -1,14 +1,18 @@
 /**
- * Replays the plan: its digest stands first in the journal, its prompts and its order of launches follow from its seed,
- * and the session kept to it. What was decided beforehand was not chosen after looking.
+ * Replays the plan: its digest stands first in the journal, all that is derived in it (prompts, order, looks,
+ * level, margins) follows from its seed and protocol, and the session kept to it. What was decided beforehand was not chosen after looking.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import type { Entry } from '../journal/entries.js';
-import { levelPerLook, planDigest } from '../plan/build.js';
-import { buildOrder } from '../plan/order.js';
-import { buildPrompts } from '../plan/prompts.js';
+import { breachesOf } from '../matrix/rules.js';
+import { type Matrix, matrixSchema } from '../matrix/schema.js';
+import { buildPlan, planDigest } from '../plan/build.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
+import { firstJsonDifference } from './json-difference.js';
+import { replayBuilds } from './replay-builds.js';
+import { replayLaunches } from './replay-launches.js';
 import { JOURNAL_FILE, PLAN_FILE } from './run-folder.js';
 
 /** Throws a `QualifyError` (exit `invalid`) where plan and journal do not belong together. Returns the plan's digest. */
@@ -24,43 +28,40 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   }
   if (first.session !== plan.session)
     throw invalid(JOURNAL_FILE, `is of session ${first.session}, not ${plan.session}`);
-  replayPrompts(plan);
-  replayOrder(plan);
-  checkLaunches(plan, entries);
+  rebuild(plan);
+  replayBuilds(plan, entries);
+  replayLaunches(plan, entries);
   return digest;
 }
 
-function replayPrompts(plan: Plan): void {
-  const expected = buildPrompts(plan, plan.cells, plan.protocol);
-  if (isDeepStrictEqual(expected, plan.prompts)) return;
-  const at = plan.prompts.findIndex((prompt, index) => !isDeepStrictEqual(prompt, expected[index]));
-  const which = plan.prompts[at]?.id ?? 'the last ones';
-  throw invalid(PLAN_FILE, `has prompts that its seed does not make: ${which} differs`);
+/** What the plan says of itself, as the matrix that it was made from; ids of cells are given, as they are in the plan. */
+function matrixOf(plan: Plan): Matrix {
+  const { schemaVersion, matrix, model, engine, protocol, budgets } = plan;
+  const cells = plan.cells.map(({ marginPercent: _derived, ...cell }) => cell);
+  const arms = Object.fromEntries(plan.arms.map(({ name, ...arm }) => [name, arm]));
+  const { name, title } = matrix;
+  const parsed = matrixSchema.safeParse({
+    ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets },
+  });
+  if (!parsed.success) throw invalid(PLAN_FILE, `is of no matrix: ${z.prettifyError(parsed.error)}`);
+  const [breach] = breachesOf(parsed.data);
+  if (breach !== undefined) throw invalid(PLAN_FILE, `is of no matrix: ${breach.message}`);
+  return parsed.data;
 }
 
-function replayOrder(plan: Plan): void {
-  const { looks, levelPerLook: level } = plan.decision;
-  const names = plan.arms.map((arm) => arm.name);
-  if (!isDeepStrictEqual(buildOrder(names, looks.at(-1) ?? 1, plan.seed), plan.rounds)) {
+/** Makes the plan again. The digest of the matrix is not among what follows: a plan does not hold all that it is over. */
+function rebuild(plan: Plan): void {
+  const { session, seed } = plan;
+  const made = buildPlan(matrixOf(plan), { session, seed });
+  const at = made.prompts.findIndex((prompt, index) => !isDeepStrictEqual(prompt, plan.prompts[index]));
+  if (at >= 0 || made.prompts.length !== plan.prompts.length) {
+    const which = plan.prompts[at]?.id ?? 'the last ones';
+    throw invalid(PLAN_FILE, `has prompts that its seed does not make: ${which} differs`);
+  }
+  if (!isDeepStrictEqual(made.rounds, plan.rounds))
     throw invalid(PLAN_FILE, 'has an order of launches that its seed does not make');
-  }
-  if (!isDeepStrictEqual(looks, plan.protocol.looks) || level !== levelPerLook(looks.length)) {
-    throw invalid(PLAN_FILE, 'has looks or a level that its protocol does not make');
-  }
-}
-
-/** Each launch is the one that the plan has at that place, and comes after the one before. */
-function checkLaunches(plan: Plan, entries: readonly Entry[]): void {
-  const planned = plan.rounds.flatMap(({ round, order }) =>
-    order.map((arm, position) => ({ arm, round, position })),
-  );
-  const launches = entries.filter((entry) => entry.kind === 'launch');
-  for (const [index, { arm, round, position, seq }] of launches.entries()) {
-    if (!isDeepStrictEqual(planned[index], { arm, round, position })) {
-      throw invalid(
-        JOURNAL_FILE,
-        `line ${seq + 1} launches ${arm} at place ${position} of round ${round}, which is not next in the plan`,
-      );
-    }
-  }
+  const expected = { ...made, matrix: { ...made.matrix, digest: plan.matrix.digest } };
+  const difference = firstJsonDifference(plan, expected);
+  if (difference !== null)
+    throw invalid(PLAN_FILE, `does not follow from its own protocol and budgets: ${difference}`);
 }

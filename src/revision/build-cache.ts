@@ -2,7 +2,6 @@
  * Builds of engines, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
  * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to.
  */
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -12,6 +11,7 @@ import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, harnessFolder } from '../harness.js';
 import { sha256Schema } from '../plan/schema.js';
+import { buildDigestOf } from './build-digest.js';
 import { type BuildProgress, openLog, runStep } from './build-process.js';
 import { withCacheLock } from './cache-lock.js';
 import { BINARY_NAME, binaryPath, recipeDigest, recipeEnvironment, recipeSteps } from './recipe.js';
@@ -156,10 +156,7 @@ async function make(
 export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
   const toolchain = await findToolchain();
   const treeDigest = options.treeDigest ?? (await sourceTreeDigest(options.sourceFolder));
-  const versions = Object.entries(toolchain.versions).sort(([a], [b]) => (a < b ? -1 : 1));
-  const buildDigest = createHash('sha256')
-    .update(JSON.stringify([treeDigest, recipeDigest, versions]))
-    .digest('hex');
+  const buildDigest = buildDigestOf(treeDigest, recipeDigest, toolchain.versions);
   const builds = join(cacheFolder(), 'builds');
   const folder = join(builds, buildDigest);
   const found = await readCached(folder);

@@ -81,13 +81,6 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     14,
     alterAnswers(inHead, () => ({ clientMs: 20 })),
   ],
-  [
-    'a server that hides most of the time',
-    'cold-unproved',
-    'time-hidden',
-    14,
-    alterAnswers(inHead, () => ({ clientMs: 5000 })),
-  ],
   // Identity of arms
   ['a stranger on the port', 'unmatched', 'nonce-differs', 14, alterWitness('head', { nonce: 'other' })],
   ['another build', 'unmatched', 'build-differs', 14, alterWitness('head', { buildDigest: sha256('other') })],
@@ -411,6 +404,33 @@ describe('two revisions', () => {
     assert.equal(verdict.result, 'pass');
     assert.deepEqual(verdict.warnings, []);
   });
+});
+
+describe('kernels that a switch promises', () => {
+  const idle = (draft: Draft): Draft =>
+    draft.kind === 'counters' && inHead(draft)
+      ? { ...draft, counters: { 'mmid.serial.expert': 160 } }
+      : draft;
+  const arms = (base: Record<string, string>, head: Record<string, string>) =>
+    makePlan({ arms: { base: { revision: 'main', switches: base }, head: { switches: head } } });
+
+  test('must run in a binary of its own, too', () => {
+    const asked = arms({ [SWITCH]: '0' }, { [SWITCH]: '1' });
+    assert.equal(verdictOf(asked).result, 'pass');
+    refused(verdictOf(asked, { alter: idle }), 'unmatched', 'switch-without-effect', 14);
+    const alike = arms({ [SWITCH]: '1' }, { [SWITCH]: '1' });
+    refused(verdictOf(alike, { alter: idle }), 'unmatched', 'switch-without-effect', 14);
+    const silent = (draft: Draft) => (draft.kind === 'counters' ? null : draft);
+    refused(verdictOf(asked, { alter: silent }), 'unmatched', 'counters-missing', 14);
+  });
+
+  test('must run where the defaults of two binaries differ in it', () => {
+    const off = alterWitness('base', { switches: { [SWITCH]: '0' } });
+    refused(verdictOf(arms({}, {}), { alter: off }), 'unmatched', 'switch-without-effect', 14);
+  });
+
+  test('may rest where neither arm asks for them and both have them on', () =>
+    assert.equal(verdictOf(arms({}, {}), { alter: idle }).result, 'pass'));
 });
 
 describe('other switches', () => {

@@ -2,55 +2,14 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { sha256 } from '../../../src/digest.js';
-import { QualifyError } from '../../../src/errors.js';
-import type { Draft } from '../../../src/journal/journal.js';
-import { readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
 import { generateKey } from '../../../src/manifest/key-store.js';
 import { seal } from '../../../src/manifest/seal.js';
-import { type Statement, serializeStatement } from '../../../src/manifest/statement.js';
-import { verifyRun } from '../../../src/manifest/verify.js';
-import { type RunOptions, writeRun } from '../../fixtures/run-folder.js';
+import { buildPrompts } from '../../../src/plan/prompts.js';
+import { edit, first, refuses } from '../../fixtures/lies.js';
+import { writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
-
-interface Lie extends RunOptions {
-  /** Changes the folder before it is sealed. */
-  change?: (run: string) => Promise<void>;
-  /** Changes the statement before it is signed. */
-  state?: (statement: Statement) => void;
-}
-
-async function refuses(context: TestContext, file: string | RegExp, why: RegExp, lie: Lie): Promise<void> {
-  const folder = await scratchFolder(context);
-  const run = join(folder, 'run');
-  const key = await generateKey('signer', join(folder, 'signer'));
-  await writeRun(run, lie);
-  await lie.change?.(run);
-  await seal(run, key);
-  if (lie.state) {
-    const path = join(run, 'manifest.dsse.json');
-    const statement: Statement = JSON.parse(readEnvelope(await readFile(path)).payload.toString());
-    lie.state(statement);
-    await writeFile(path, signEnvelope(serializeStatement(statement), key));
-  }
-  await assert.rejects(verifyRun(run, { keyFolder: join(folder, 'keys') }), (error) => {
-    assert.ok(error instanceof QualifyError, String(error));
-    assert.equal(error.exitCode, 16);
-    assert.match(error.message, why);
-    if (typeof file === 'string') assert.equal(error.where, file, error.message);
-    else assert.match(error.where ?? '', file);
-    return true;
-  });
-}
-
-/** Edits the text of a file. */
-const edit = (path: string, from: string | RegExp, to: string) => async (run: string) => {
-  const text = await readFile(join(run, path), 'utf8');
-  const edited = text.replace(from, to);
-  assert.notEqual(edited, text, 'the edit must hit');
-  await writeFile(join(run, path), edited);
-};
 
 /** Edits the n-th request or response, by name. */
 const editExchange =
@@ -68,22 +27,6 @@ const editExchange =
       `$1${digest}`,
     )(run);
   };
-
-/** Changes the first entry of a kind. */
-function first<K extends Draft['kind']>(
-  kind: K,
-  change: (draft: Extract<Draft, { kind: K }>) => void,
-): (draft: Draft) => Draft {
-  let done = false;
-  const isKind = (draft: Draft): draft is Extract<Draft, { kind: K }> => draft.kind === kind;
-  return (draft) => {
-    if (done || !isKind(draft)) return draft;
-    done = true;
-    const copy = structuredClone(draft);
-    change(copy);
-    return copy;
-  };
-}
 
 test('a median that the samples do not have', (context) =>
   refuses(context, 'verdict.json', /cells\[0\]\.arms\.head\.median is 9999/, {
@@ -232,9 +175,44 @@ test('an order of launches that the seed does not make', (context) =>
   }));
 
 test('a level that the protocol does not make', (context) =>
-  refuses(context, 'plan.json', /looks or a level that its protocol does not make/, {
+  refuses(
+    context,
+    'plan.json',
+    /does not follow from its own protocol and budgets: decision\.levelPerLook is 0\.4/,
+    {
+      alterPlan: ({ decision }) => {
+        decision.levelPerLook = 0.4;
+      },
+    },
+  ));
+
+test('a margin that is not the budget', (context) =>
+  refuses(context, 'plan.json', /protocol and budgets: cells\[0\]\.marginPercent is 20, not 2/, {
+    alterPlan: ({ cells }) => {
+      for (const cell of cells) cell.marginPercent = 20;
+    },
+  }));
+
+test('an interval that the protocol does not name', (context) =>
+  refuses(context, 'plan.json', /protocol and budgets: decision\.interval is "walsh", not "t"/, {
     alterPlan: ({ decision }) => {
-      decision.levelPerLook = 0.4;
+      decision.interval = 'walsh';
+    },
+  }));
+
+test('a vocabulary that the model does not have', (context) =>
+  refuses(context, 'plan.json', /does not make|protocol and budgets: vocabulary/, {
+    alterPlan: (plan) => {
+      plan.vocabulary = 7;
+      plan.prompts = buildPrompts(plan, plan.cells, plan.protocol);
+    },
+  }));
+
+test('looks that no matrix may have', (context) =>
+  refuses(context, 'plan.json', /is of no matrix: looks must rise/, {
+    alterPlan: ({ protocol, decision }) => {
+      protocol.looks = [1, 1];
+      decision.looks = [1, 1];
     },
   }));
 
@@ -323,8 +301,9 @@ test('counters of another launch', (context) =>
       const at = lines.flatMap((line, index) => (line.includes('"kind":"counters"') ? [index] : []));
       const [one = 0, two = 0] = at;
       const told = /"counters":\{.*\}/;
-      const swapped = told.exec(lines[two] ?? '')?.[0] ?? '';
-      lines[one] = (lines[one] ?? '').replace(told, swapped);
+      const [left = '', right = ''] = [one, two].map((line) => told.exec(lines[line] ?? '')?.[0]);
+      lines[one] = (lines[one] ?? '').replace(told, right);
+      lines[two] = (lines[two] ?? '').replace(told, left);
       await writeFile(file, lines.join('\n'));
     },
   }));

@@ -1,0 +1,72 @@
+/** The evidence and the journal name each other: no file serves twice, and none lies there that no entry rests on. */
+import type { Entry, Evidence } from '../journal/entries.js';
+import type { EvidenceIndex } from './evidence-index.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+/** What an engine was asked, or wrote, in a launch that broke before the journal could say so. */
+const BROKEN_OFF = /^evidence\/(?:launches\/([^/]+)\.log|(?:requests|responses)\/([^/]+)\/.+)$/;
+
+/** Every file that an entry rests on. */
+export function evidenceOf(entry: Entry): Evidence[] {
+  switch (entry.kind) {
+    case 'session':
+      return [entry.machine];
+    case 'build':
+    case 'stop':
+      return [entry.log];
+    case 'ready':
+    case 'counters':
+      return [entry.props];
+    case 'sample':
+      return [entry.answer.request, entry.answer.response];
+    case 'control':
+      return [entry.first, entry.second].flatMap(({ request, response }) => [request, response]);
+    default:
+      return [];
+  }
+}
+
+/** Throws a `QualifyError` (exit `invalid`) at a file that is missing, other than named, used twice, or not used. */
+export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex): void {
+  const users = new Map<string, Entry>();
+  for (const entry of entries) {
+    for (const { path, sha256 } of evidenceOf(entry)) {
+      const wrong = (why: string): Error =>
+        invalid(JOURNAL_FILE, `line ${entry.seq + 1} rests on ${path}${why}`);
+      const listed = index.get(path);
+      if (listed === undefined || !path.startsWith('evidence/'))
+        throw wrong(', which is not in the evidence');
+      if (listed !== sha256) throw wrong(` with the SHA-256 ${sha256}, but the file has ${listed}`);
+      const user = users.get(path);
+      if (user !== undefined && !isSameBuild(user, entry))
+        throw wrong(`, on which line ${user.seq + 1} rests already`);
+      users.set(path, entry);
+    }
+  }
+  const isLeftOver = leftOvers(entries);
+  for (const path of index.keys()) {
+    if (path.startsWith('evidence/') && !users.has(path) && !isLeftOver(path))
+      throw invalid(path, 'lies in the evidence, but nothing in the journal rests on it');
+  }
+}
+
+/** Two revisions of one source tree share a build, and may share its log. */
+const isSameBuild = (a: Entry, b: Entry): boolean =>
+  a.kind === 'build' && b.kind === 'build' && a.buildDigest === b.buildDigest;
+
+/** Tells whether a file may be left over from the one launch at which the session broke. */
+function leftOvers(entries: readonly Entry[]): (path: string) => boolean {
+  const failure = entries.find((entry) => entry.kind === 'failure');
+  if (failure === undefined) return () => false;
+  const launches = new Set(entries.flatMap((entry) => (entry.kind === 'launch' ? [entry.launch] : [])));
+  // A launch that never became ready has no entry, so its name is the one that only its files have.
+  let broken = failure.launch;
+  return (path) => {
+    const [, log, exchange] = BROKEN_OFF.exec(path) ?? [];
+    const launch = log ?? exchange;
+    if (launch === undefined) return false;
+    if (broken === null && !launches.has(launch)) broken = launch;
+    return launch === broken;
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Replays the launches: those of the plan in its order, one after the other, each in the environment of its arm; and after
+ * each round that the plan looks after, the look.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { ENVIRONMENT_ALLOWED } from '../engine/launch.js';
+import { LAUNCH_VARIABLE } from '../engine/process-group.js';
+import type { QualifyError } from '../errors.js';
+import type { Entry, EntryOf } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+const wrong = (entry: Entry, why: string): QualifyError =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+
+/** Throws a `QualifyError` (exit `invalid`) at the first launch that the plan does not have there, or not so. */
+export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
+  checkTimes(entries);
+  checkOrder(plan, entries);
+  checkOneAtATime(entries);
+  checkLooks(plan, entries);
+  for (const entry of entries) {
+    if (entry.kind === 'launch') checkEnvironment(plan, entry);
+    if (entry.kind === 'ready') checkThreads(plan, entry);
+  }
+}
+
+/** The journal's own clock is checked by its reader; these are the labels that people read. */
+function checkTimes(entries: readonly Entry[]): void {
+  const [session, end] = [entries[0], entries.at(-1)];
+  if (session?.kind !== 'session' || end?.kind !== 'end') return;
+  if (Date.parse(end.finishedAt) < Date.parse(session.startedAt))
+    throw wrong(end, `finishes at ${end.finishedAt}, before it started at ${session.startedAt}`);
+}
+
+function checkOrder(plan: Plan, entries: readonly Entry[]): void {
+  const planned = plan.rounds.flatMap(({ round, order }) =>
+    order.map((arm, position) => ({ arm, round, position })),
+  );
+  const launches = entries.filter((entry) => entry.kind === 'launch');
+  for (const [index, entry] of launches.entries()) {
+    const { arm, round, position } = entry;
+    if (!isDeepStrictEqual(planned[index], { arm, round, position })) {
+      const place = `${arm} at place ${position} of round ${round}`;
+      throw wrong(entry, `launches ${place}, which is not next in the plan`);
+    }
+  }
+}
+
+/** Between the launch and the stop of a process nothing is about another process. */
+function checkOneAtATime(entries: readonly Entry[]): void {
+  const used = new Set<string>();
+  let up: string | null = null;
+  for (const entry of entries) {
+    if (entry.kind === 'launch') {
+      if (up !== null) throw wrong(entry, `launches ${entry.launch} while ${up} is up`);
+      if (used.has(entry.launch)) throw wrong(entry, `launches ${entry.launch} once more`);
+      used.add(entry.launch);
+      up = entry.launch;
+    } else if ('launch' in entry && entry.launch !== null) {
+      if (entry.launch !== up) throw wrong(entry, `is about ${entry.launch}, which is not up`);
+      if (entry.kind === 'stop') up = null;
+    }
+  }
+}
+
+/** The look follows the last launch of its round at once, unless the session broke there. */
+function checkLooks(plan: Plan, entries: readonly Entry[]): void {
+  const broken = new Set(entries.flatMap((entry) => (entry.kind === 'failure' ? [entry.launch] : [])));
+  let launch: EntryOf<'launch'> | undefined;
+  for (const [at, entry] of entries.entries()) {
+    if (entry.kind === 'launch') launch = entry;
+    const isDue =
+      entry.kind === 'stop' &&
+      launch !== undefined &&
+      !broken.has(entry.launch) &&
+      launch.position === plan.arms.length - 1 &&
+      plan.decision.looks.includes(launch.round + 1);
+    const next = entries[at + 1];
+    if (isDue && !(next?.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
+      throw wrong(entry, `ends round ${launch?.round}, after which the plan looks; the journal does not`);
+    if (!isDue && next?.kind === 'look') throw wrong(next, 'looks where the plan does not');
+    if (entry.kind === 'look' && entry.undecided.length === 0 && next?.kind === 'launch')
+      throw wrong(next, `launches ${next.launch} though no cell was left`);
+  }
+}
+
+/** The arm's switches with their values, and otherwise only what every engine gets. */
+function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
+  const switches = plan.arms.find(({ name }) => name === entry.arm)?.switches ?? {};
+  const allowed: readonly string[] = [...ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE];
+  for (const [name, value] of Object.entries(switches)) {
+    if (entry.environment[name] !== value)
+      throw wrong(
+        entry,
+        `launches ${entry.arm} with ${name}=${entry.environment[name]}, planned is ${value}`,
+      );
+  }
+  const mark = entry.environment[LAUNCH_VARIABLE];
+  if (mark !== undefined && mark !== entry.nonce)
+    throw wrong(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
+  const stray = Object.keys(entry.environment).find((name) => !(name in switches) && !allowed.includes(name));
+  if (stray !== undefined) throw wrong(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
+}
+
+function checkThreads({ engine }: Plan, entry: EntryOf<'ready'>): void {
+  const { threads } = entry.witness;
+  if (engine.threads !== undefined && threads !== engine.threads)
+    throw wrong(entry, `runs on ${threads} threads, planned are ${engine.threads}`);
+}

@@ -1,0 +1,131 @@
+/** Lies about the course of a session: what was built, launched, looked at, and which files show it. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Entry } from '../../../src/journal/entries.js';
+import { first, refuses } from '../../fixtures/lies.js';
+
+/** Rewrites the journal as other entries, numbered and dated anew. */
+const rewrite = (change: (entries: Entry[]) => Entry[]) => async (run: string) => {
+  const file = join(run, 'journal.jsonl');
+  const entries = (await readFile(file, 'utf8'))
+    .split('\n')
+    .slice(0, -1)
+    .map((line): Entry => JSON.parse(line));
+  const lines = change(entries).map(
+    (entry, seq) => `${JSON.stringify({ ...entry, seq, atNs: String(seq) })}\n`,
+  );
+  await writeFile(file, lines.join(''));
+};
+
+/** Moves the first entry of a kind behind the first of another. */
+const move = (kind: Entry['kind'], behind: Entry['kind']) =>
+  rewrite((entries) => {
+    const at = entries.findIndex((entry) => entry.kind === kind);
+    const moved = entries.splice(at, 1);
+    const after = entries.findIndex((entry, index) => index >= at && entry.kind === behind);
+    return [...entries.slice(0, after + 1), ...moved, ...entries.slice(after + 1)];
+  });
+
+test('a build by another name than what it was made of gives', (context) =>
+  refuses(context, 'journal.jsonl', /has the build digest [0-9a-f]{64}; what it was made of gives/, {
+    alter: first('build', (build) => {
+      build.toolchain = { cmake: '4.0' };
+    }),
+  }));
+
+test('a build of another revision than the arm has', (context) =>
+  refuses(context, 'journal.jsonl', /builds main for base, planned is worktree/, {
+    alter: first('build', ({ revision }) => {
+      revision.requested = 'main';
+    }),
+  }));
+
+test('a switch of the arm that the process did not get', (context) =>
+  refuses(context, 'journal.jsonl', /launches (base|head) with DFLASH\w+=2, planned is [01]/, {
+    alter: first('launch', ({ environment }) => {
+      environment.DFLASH_MOE_GROUPED_MMID_PREFILL = '2';
+    }),
+  }));
+
+test('a variable that no arm asks for, whatever its name', (context) =>
+  refuses(context, 'journal.jsonl', /launches (base|head) with OMP_NUM_THREADS, which no arm asks for/, {
+    alter: first('launch', ({ environment }) => {
+      environment.OMP_NUM_THREADS = '64';
+    }),
+  }));
+
+test('another number of threads than planned', (context) =>
+  refuses(context, 'journal.jsonl', /runs on 2 threads, planned are 4/, {
+    alterPlan: ({ engine }) => {
+      engine.threads = 4;
+    },
+  }));
+
+test('a session that ends before it starts', (context) =>
+  refuses(context, 'journal.jsonl', /finishes at 2026-11-29T12:01:00Z, before it started at 2027/, {
+    alter: first('session', (session) => {
+      session.startedAt = '2027-01-01T00:00:00Z';
+    }),
+  }));
+
+test('two processes at a time', async (context) => {
+  await refuses(context, 'journal.jsonl', /launches r0-1-\w+ while r0-0-\w+ is up/, {
+    change: move('stop', 'launch'),
+  });
+  await refuses(context, 'journal.jsonl', /is about r0-0-\w+, which is not up/, {
+    change: move('load', 'stop'),
+  });
+});
+
+test('a look that the plan has and the journal does not', (context) =>
+  refuses(context, 'journal.jsonl', /ends round 0, after which the plan looks; the journal does not/, {
+    change: rewrite((entries) => entries.filter((entry) => entry.kind !== 'look')),
+  }));
+
+test('a look where the plan has none', (context) =>
+  refuses(context, 'journal.jsonl', /looks where the plan does not/, {
+    rounds: 2,
+    change: rewrite((entries) => {
+      const at = entries.findIndex((entry) => entry.kind === 'stop');
+      const look = entries.filter((entry) => entry.kind === 'look');
+      return [...entries.slice(0, at + 1), ...look, ...entries.slice(at + 1)];
+    }),
+  }));
+
+test('one file that serves two entries', (context) => {
+  let kept: Extract<Entry, { kind: 'stop' }>['log'] | undefined;
+  return refuses(
+    context,
+    'journal.jsonl',
+    /rests on evidence\/launches\/\S+\.log, on which line \d+ rests already/,
+    {
+      alter: (draft) => {
+        if (draft.kind !== 'stop') return draft;
+        kept ??= draft.log;
+        return { ...draft, log: kept };
+      },
+    },
+  );
+});
+
+test('a file that no entry rests on', async (context) => {
+  const add = (path: string) => (run: string) => writeFile(join(run, path), 'x');
+  await refuses(context, 'evidence/launches/r9.log', /nothing in the journal rests on it/, {
+    change: add('evidence/launches/r9.log'),
+  });
+});
+
+test('a file of a launch that went well, in a session that broke at another', (context) =>
+  refuses(context, /^evidence\/requests\/r0-0-\w+\//, /nothing in the journal rests on it/, {
+    change: rewrite((entries) => {
+      const at = entries.findIndex((entry) => entry.kind === 'sample');
+      const failure: Entry = {
+        ...{ seq: 0, atNs: '0' },
+        kind: 'failure',
+        ...{ launch: null, code: 'ERR_QUALIFY_X', message: 'x' },
+      };
+      const kept = entries.filter((_, index) => index !== at);
+      return [...kept.slice(0, -1), failure, ...kept.slice(-1)];
+    }),
+  }));
