@@ -5,7 +5,7 @@ export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
 
-export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8', 'flash-43']);
+export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
 export const expertsSchema = z.enum(['rocmfp2', 'q4_0', 'q8_0', 'f16', 'f32']);
 
