@@ -82,7 +82,11 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
       /^m\.yaml:6:21: cells\.0\.promptTokens: must be at least 32/,
     ],
     ['a value of another type', good.replace('chunk: 32', 'chunk: many'), /^m\.yaml:6:32: cells\.0\.chunk: /],
-    ['a preset that does not exist', good.replace('unit', 'huge'), /^m\.yaml:4:18: model\.preset: must be one of unit, mini, .*"huge"/],
+    [
+      'a preset that does not exist',
+      good.replace('unit', 'huge'),
+      /^m\.yaml:4:18: model\.preset: must be one of unit, mini, .*"huge"/,
+    ],
     ['a key that is missing', good.replace('title: Mine\n', ''), /^m\.yaml:1:1: title: /],
     ['one arm', good.replace('  head: {}\n', ''), /^m\.yaml:8:3: arms: a comparison needs two arms or more$/],
     ['an arm named by a number', good.replace('head:', '"640":'), /^m\.yaml:9:10: arms\.640: .*"pr-640"$/],
