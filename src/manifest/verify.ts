@@ -27,7 +27,7 @@ import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
 import { readRecord } from './run-folder.js';
 import { requireFinishedRun } from './run-state.js';
-import { checkTravellingKey, chooseSigner, type Signer } from './signer.js';
+import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
 import { PREDICATE_TYPE, type Statement, serializeStatement, statementSchema } from './statement.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -146,7 +146,7 @@ async function checkSignature(runFolder: string, options: VerifyOptions): Promis
     claimedKeyId: sealed.claimedKeyId,
     ...(options.keyFolder === undefined ? {} : { folder: options.keyFolder }),
   });
-  const payload = openEnvelope(sealed, signer.key);
+  const payload = openEnvelope(sealed, signer.key, (claimed) => wrongKey(signer, claimed));
   checkTravellingKey(travelling, signer.key);
   return { signer, statement: readStatement(payload, signer), payload };
 }
