@@ -73,6 +73,15 @@ describe('qualify plan', () => {
     assert.equal(planSchema.parse(JSON.parse(one.stdout).plan).rounds.length, 6);
   });
 
+  test('says when nothing can pass with so few rounds', async () => {
+    const [few, enough] = await Promise.all([
+      runCli(['plan', 'smoke', '--rounds', '2']),
+      runCli(['plan', 'smoke', '--rounds', '6']),
+    ]);
+    assert.match(few.stdout, /^warning +2 rounds: with fewer than 6 nothing can pass/m);
+    assert.doesNotMatch(enough.stdout, /^warning/m);
+  });
+
   test('refuses a number of rounds that is none', async () => {
     assert.equal((await runCli(['plan', 'smoke', '--rounds', '0'])).exitCode, 64);
   });
