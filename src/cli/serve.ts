@@ -114,13 +114,19 @@ function startFailure(said: string, exitCode: number | null, flags: ServeFlags):
     .replace(/^ {2}next: .*$/m, '')
     .replace(/^engine: /, '')
     .trim();
+  // A switch that is refused is named first, as an assignment.
+  const name = /^([A-Z][A-Z0-9_]+)=/.exec(message)?.[1];
+  const remedy =
+    name === undefined
+      ? `qualify model inspect ${flags.model} says whether the file is whole`
+      : `set ${name} to what is allowed, or leave it out`;
   return new QualifyError(
     'ERR_QUALIFY_ENGINE',
     message || `the engine ended at its start (exit ${exitCode})`,
     {
       exit: exitCode === EXIT.usage ? 'usage' : 'infrastructure',
-      where: flags.model,
-      hint: hint ?? `qualify model inspect ${flags.model} says whether the file is whole`,
+      where: name ?? flags.model,
+      hint: hint ?? remedy,
     },
   );
 }
