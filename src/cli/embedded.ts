@@ -14,7 +14,9 @@ export async function requireEmbeddedBuild(): Promise<EngineBuild> {
       signal: interruptSignal(),
       onProgress: (step) => {
         const share = step.done === null ? null : step.done / (step.total ?? 1);
-        progress.update(describeBuild('the engine', step), share);
+        // A wait has no share, so that only a word of its own reaches a log.
+        if (step.phase === 'waiting') progress.end(describeBuild('the engine', step));
+        else progress.update(describeBuild('the engine', step), share);
       },
     });
     progress.end(build.cached ? undefined : `built the engine; it is cached in ${build.folder}`);

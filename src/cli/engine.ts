@@ -1,7 +1,4 @@
 /** `qualify engine serve|logits`: the embedded engine by itself. */
-import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
@@ -13,45 +10,13 @@ import {
   DEFAULT_CACHE_SLOTS,
   DEFAULT_CHUNK,
   DEFAULT_CONTEXT_TOKENS,
-  ENGINE_NODE_FLAGS,
   isaSchema,
 } from '../engine/host-options.js';
 import { QualifyError } from '../errors.js';
-import { EXIT } from '../exit-codes.js';
-import { nativeHostScript } from '../harness.js';
-import { requireEmbeddedAddon, requireEmbeddedBuild } from './embedded.js';
+import { requireEmbeddedAddon } from './embedded.js';
 import { wholeNumber } from './options.js';
 import { note } from './output.js';
-
-interface ServeFlags {
-  model: string;
-  host: string;
-  port: number;
-  nonce?: string;
-  threads: number;
-  cpus?: string;
-  context: number;
-  cacheSlots: number;
-  isa?: string;
-}
-
-async function serve(flags: ServeFlags): Promise<void> {
-  const build = await requireEmbeddedBuild();
-  const args = [...ENGINE_NODE_FLAGS, nativeHostScript, '--addon', build.binary];
-  args.push('--model', resolve(flags.model));
-  args.push('--host', flags.host, '--port', String(flags.port), '--nonce', flags.nonce ?? randomUUID());
-  args.push('--build-digest', build.buildDigest, '--threads', String(flags.threads));
-  args.push('--context', String(flags.context), '--cache-slots', String(flags.cacheSlots));
-  if (flags.cpus !== undefined) args.push('--cpus', flags.cpus);
-  if (flags.isa !== undefined) args.push('--isa', flags.isa);
-  // The pipe on stdin stays open as long as we live: the engine ends when it closes.
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'inherit', 'inherit'] });
-  // Handlers for good: a terminal sends Ctrl-C to both of us, and we wait for the engine to end in order.
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => child.kill('SIGTERM'));
-  note(`serving ${flags.model} with build ${build.buildDigest.slice(0, 12)}; Ctrl-C ends it`);
-  const [exitCode] = (await once(child, 'close')) as [number | null];
-  process.exitCode = exitCode ?? EXIT.infrastructure;
-}
+import { serve } from './serve.js';
 
 const idsSchema = z.array(z.int().min(0)).min(1);
 

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { builtInNames } from '../matrix/built-in.js';
 import { cellId } from '../matrix/cell-id.js';
 import { loadMatrix } from '../matrix/load.js';
+import { labelled } from '../report/wrap.js';
 import { answer, answerJson } from './output.js';
 
 function list(flags: { json?: true }): void {
@@ -24,7 +25,9 @@ function list(flags: { json?: true }): void {
   const width = Math.max(...rows.map((row) => row.name.length));
   const lines = rows.map((row) => {
     const facts = `${row.title} (${row.cells.join(', ')}; ${row.arms.join(', ')})`;
-    return `${row.name.padEnd(width)}  ${facts}`;
+    const line = `${row.name.padEnd(width)}  ${facts}`;
+    // Whole lines are for programs, which see no terminal.
+    return process.stdout.isTTY ? labelled(row.name, facts, width + 2, 80).join('\n') : line;
   });
   answer(lines.join('\n'));
 }

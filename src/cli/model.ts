@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
+import { partialName, removeStalePartials } from '../engine/partial-model.js';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { expertsSchema, presetSchema } from '../matrix/schema.js';
@@ -38,7 +39,8 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
   }
   const addon = await requireEmbeddedAddon();
   // The file gets its name when it is whole, so that a killed command leaves no model that looks like one.
-  const partial = `${out}.partial-${process.pid}`;
+  const partial = partialName(out);
+  for (const path of await removeStalePartials(out)) note(`removed ${path}, which a killed command left`);
   const progress = startProgress();
   const signal = interruptSignal();
   const interrupted = new Promise<never>((_, reject) => {

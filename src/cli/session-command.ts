@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import type { Command } from 'commander';
 import type { Matrix } from '../matrix/schema.js';
 import { renderTable } from '../report/table.js';
+import { wrap } from '../report/wrap.js';
 import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
@@ -68,7 +69,8 @@ function print(
   const folder = shown.startsWith('..') ? runFolder : shown;
   if (json) answer(serializeVerdict(verdict));
   else answer(renderTable(verdict, { ...report, runFolder: folder }));
-  note(`The run is in ${folder}, signed by ${keyId}${keyCreated ? ', a key that this first run made' : ''}.`);
+  const place = `The run is in ${folder}, signed by ${keyId}${keyCreated ? ', a key that this first run made' : ''}.`;
+  note(process.stderr.isTTY ? wrap(place, 80).join('\n') : place);
   if (failure !== null) note(describeError(failure));
   process.exitCode = verdict.exitCode;
 }

@@ -49,7 +49,8 @@ function toText(run: string, { signer, statement, checks }: Verification, option
   ].join('');
 }
 
-function describeTrust({ trust, name }: Verification['signer']): string {
+/** Why the key of a run is believed, or that nobody vouches for it. */
+export function describeTrust({ trust, name }: Verification['signer']): string {
   switch (trust) {
     case 'asked':
       return 'the key you asked for';

@@ -30,7 +30,7 @@ export function engineEnvironment(
 }
 
 /** The port of the line `{"event":"listening","port":N,…}`; null for any other line. */
-function listeningPort(line: string): number | null {
+export function listeningPort(line: string): number | null {
   if (!line.startsWith('{')) return null;
   try {
     const event: unknown = JSON.parse(line);

@@ -130,15 +130,14 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
       if (!address.startsWith('\0')) unlinkSync(address);
       continue;
     }
-    const message = `The machine is taken by ${describe(asked.holder)}.`;
     if (!options.wait) {
       asked.hangUp();
-      throw new QualifyError('ERR_QUALIFY_LOCKED', message, {
+      throw new QualifyError('ERR_QUALIFY_LOCKED', `The machine is taken by ${describe(asked.holder)}.`, {
         exit: 'infrastructure',
         hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
       });
     }
-    if (!told) options.onWait?.(message);
+    if (!told) options.onWait?.(`waiting for ${describe(asked.holder)}`);
     told = true;
     await asked.released;
   }

@@ -4,6 +4,7 @@
  */
 import { sign, verify } from 'node:crypto';
 import { z } from 'zod';
+import type { QualifyError } from '../errors.js';
 import { decodeBase64 } from './base64.js';
 import { invalid } from './invalid.js';
 import type { SigningKey } from './key-store.js';
@@ -71,13 +72,20 @@ export function readEnvelope(bytes: Uint8Array): SealedPayload {
   return { payload, signature, claimedKeyId: entry.keyid };
 }
 
-/** The payload, once `key` is shown to have signed it. Throws a `QualifyError` (exit `invalid`). */
-export function openEnvelope(sealed: SealedPayload, key: PublicKey): Buffer {
+/**
+ * The payload, once `key` is shown to have signed it. `wrongKey` is the error when the signature does not match and the
+ * envelope names another key. Throws a `QualifyError` (exit `invalid`).
+ */
+export function openEnvelope(
+  sealed: SealedPayload,
+  key: PublicKey,
+  wrongKey: (claimedKeyId: string) => QualifyError,
+): Buffer {
   if (!verify(null, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), key.object, sealed.signature)) {
-    const claimed = JSON.stringify(sealed.claimedKeyId);
+    if (sealed.claimedKeyId !== key.keyId) throw wrongKey(sealed.claimedKeyId);
     throw invalid(
       ENVELOPE_FILE,
-      `is not signed by ${key.keyId}: the signature does not match (it names ${claimed})`,
+      `does not match its signature by ${key.keyId}: the content was changed after signing, or the signature was`,
     );
   }
   if (sealed.claimedKeyId !== key.keyId) {

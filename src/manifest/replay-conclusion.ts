@@ -30,7 +30,7 @@ export async function replayConclusion(
   if ((await read(REPORT_FILE)).toString('utf8') !== renderReport({ ...record, verdict })) {
     throw invalid(REPORT_FILE, `is not the report of ${VERDICT_FILE}`);
   }
-  return [`${looks} looks`, VERDICT_FILE, REPORT_FILE];
+  return [`${looks} look${looks === 1 ? '' : 's'}`, VERDICT_FILE, REPORT_FILE];
 }
 
 /** After each look the session went on with the cells that the rule left undecided, and with no others. */

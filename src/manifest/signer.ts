@@ -54,7 +54,7 @@ export async function chooseSigner(options: SignerOptions): Promise<Signer> {
 /** The travelling key must be the one that signed: a folder that carries another one was tampered with. */
 export function checkTravellingKey(travelling: Buffer | null, key: PublicKey): void {
   if (travelling && parseTravelling(travelling).keyId !== key.keyId) {
-    throw invalid(KEY_FILE, `is not the key that signed, ${key.keyId}`);
+    throw invalid(KEY_FILE, `is not the signer's key, ${key.keyId}`);
   }
 }
 
@@ -82,4 +82,13 @@ async function readAsked(path: string): Promise<PublicKey> {
 const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.test(text);
 
 const wrongSigner = (asked: string, found: string): QualifyError =>
-  invalid(ENVELOPE_FILE, `is not signed by ${asked}: it names ${JSON.stringify(found)}`);
+  invalid(
+    ENVELOPE_FILE,
+    `is not signed by the key you asked for, ${asked}: it names ${JSON.stringify(found)}`,
+  );
+
+/** Why nothing that names `claimedKeyId` was signed by `signer`. */
+export function wrongKey({ key, trust }: Signer, claimedKeyId: string): QualifyError {
+  if (trust === 'asked') return wrongSigner(key.keyId, claimedKeyId);
+  return invalid(KEY_FILE, `is not the signer's key: ${ENVELOPE_FILE} names ${JSON.stringify(claimedKeyId)}`);
+}

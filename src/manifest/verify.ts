@@ -3,7 +3,7 @@
  * every number follows again from the journal. Needs no network, no engine and no path of the machine that measured.
  * Each step reads only what the steps before it have authenticated.
  */
-import { lstat, stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
@@ -26,7 +26,8 @@ import { replayConclusion } from './replay-conclusion.js';
 import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
 import { readRecord } from './run-folder.js';
-import { checkTravellingKey, chooseSigner, type Signer } from './signer.js';
+import { requireFinishedRun } from './run-state.js';
+import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
 import { PREDICATE_TYPE, type Statement, serializeStatement, statementSchema } from './statement.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -54,9 +55,12 @@ interface Signed {
 
 const PAYLOAD_LIMITS = { file: ENVELOPE_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
 
-/** Verifies a run folder. Throws a `QualifyError` with exit `invalid` that names the file and why. */
+/**
+ * Verifies a run folder. Throws a `QualifyError` with exit `invalid` that names the file and why; exit `usage` when it is
+ * no run folder.
+ */
 export async function verifyRun(runFolder: string, options: VerifyOptions = {}): Promise<Verification> {
-  await checkFolder(runFolder);
+  await requireFinishedRun(runFolder);
   const checks: { name: string; found: string }[] = [];
   const report = (name: string, found: string): void => {
     checks.push({ name, found });
@@ -132,16 +136,6 @@ function withVersions(error: unknown, stated: string): unknown {
   });
 }
 
-async function checkFolder(runFolder: string): Promise<void> {
-  const info = await stat(runFolder).catch(() => null);
-  if (info?.isDirectory()) return;
-  throw new QualifyError('ERR_QUALIFY_NO_RUN', `there is no run folder ${runFolder}`, {
-    exit: 'usage',
-    where: runFolder,
-    hint: 'Give the folder that holds manifest.dsse.json, by default .qualify/runs/SESSION',
-  });
-}
-
 /** Envelope, key, signature, and only then the payload: the bytes that were signed are the bytes that are parsed. */
 async function checkSignature(runFolder: string, options: VerifyOptions): Promise<Signed> {
   const sealed = readEnvelope(await readRegular(runFolder, ENVELOPE_FILE));
@@ -152,7 +146,7 @@ async function checkSignature(runFolder: string, options: VerifyOptions): Promis
     claimedKeyId: sealed.claimedKeyId,
     ...(options.keyFolder === undefined ? {} : { folder: options.keyFolder }),
   });
-  const payload = openEnvelope(sealed, signer.key);
+  const payload = openEnvelope(sealed, signer.key, (claimed) => wrongKey(signer, claimed));
   checkTravellingKey(travelling, signer.key);
   return { signer, statement: readStatement(payload, signer), payload };
 }

@@ -3,6 +3,7 @@ import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocum
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { suggest } from '../suggest.js';
+import { explainIssue } from './explain.js';
 import { breachesOf } from './rules.js';
 import { type Matrix, matrixSchema } from './schema.js';
 
@@ -49,7 +50,7 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
       return nearest.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
     }
   }
-  return [{ path: issue.path, message: issue.message }];
+  return [{ path: issue.path, message: explainIssue(issue) }];
 }
 
 const depth = (issues: readonly z.core.$ZodIssue[]): number =>
@@ -110,7 +111,7 @@ export function parseMatrix(text: string, source: string): Matrix {
     });
     refuse(source, found, []);
   }
-  const result = matrixSchema.safeParse(plainValue(document, source));
+  const result = matrixSchema.safeParse(plainValue(document, source), { reportInput: true });
   const problems: Problem[] = result.success
     ? breachesOf(result.data)
     : result.error.issues.flatMap(problemsOf);

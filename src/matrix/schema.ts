@@ -5,7 +5,7 @@ export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
 
-export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8', 'flash-43']);
+export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
 export const expertsSchema = z.enum(['rocmfp2', 'q4_0', 'q8_0', 'f16', 'f32']);
 
@@ -23,7 +23,7 @@ export const modelSchema = z.union([
 export const cellSchema = z.strictObject({
   id: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._/+-]{0,63}$/)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/+-]{0,63}$/, 'use letters, digits, dot, dash, underscore, slash, plus')
     .optional(),
   promptTokens: z.int().min(32).max(1_048_576),
   chunk: z.int().min(1).max(1_048_576),
@@ -41,7 +41,12 @@ export const cellSchema = z.strictObject({
 export const armSchema = z.strictObject({
   revision: z.string().min(1).default('worktree'),
   /** Environment variables. Only these, and a fixed allow-list, reach the engine. */
-  switches: z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string()).default({}),
+  switches: z
+    .record(
+      z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'is no switch: use capitals, digits, underscore'),
+      z.string(),
+    )
+    .default({}),
   /** Further arguments of the engine's server. */
   arguments: z.array(z.string()).default([]),
 });
@@ -75,7 +80,7 @@ export const engineSchema = z.strictObject({
   /** CPUs to pin to, as `0-1` or `0,2`. */
   cpus: z
     .string()
-    .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/)
+    .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'write it as 0-1 or 0,2')
     .optional(),
 });
 

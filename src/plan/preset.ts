@@ -13,11 +13,10 @@ interface PresetFacts {
 }
 
 const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts> = {
-  unit: { vocabulary: 512, fileBytes: 6e6, prefillTokPerSec: 10_000, readySeconds: 0.5 },
-  mini: { vocabulary: 4096, fileBytes: 0.25e9, prefillTokPerSec: 700, readySeconds: 1.5 },
-  small: { vocabulary: 8192, fileBytes: 2.3e9, prefillTokPerSec: 120, readySeconds: 10 },
-  'flash-8': { vocabulary: 16_384, fileBytes: 17.5e9, prefillTokPerSec: 10, readySeconds: 90 },
-  'flash-43': { vocabulary: 129_280, fileBytes: 95e9, prefillTokPerSec: 2, readySeconds: 600 },
+  unit: { vocabulary: 512, fileBytes: 8.7e6, prefillTokPerSec: 10_000, readySeconds: 0.5 },
+  mini: { vocabulary: 4096, fileBytes: 0.26e9, prefillTokPerSec: 700, readySeconds: 1.5 },
+  small: { vocabulary: 8192, fileBytes: 2.5e9, prefillTokPerSec: 120, readySeconds: 10 },
+  'flash-8': { vocabulary: 16_384, fileBytes: 20e9, prefillTokPerSec: 10, readySeconds: 90 },
 };
 
 /** Number of ids that prompts of a model may use. */

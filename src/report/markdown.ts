@@ -48,7 +48,9 @@ function stageTable(row: Row): string[] {
     `${milliseconds(stage.headMs)} ms`,
     change(stage),
   ]);
-  const heads = ['Stage', against, head, 'Change'].map(markdownText);
+  const heads = [row.cell.phase === 'prefill' ? 'Stage' : 'Prefill stage', against, head, 'Change'].map(
+    markdownText,
+  );
   return [markdownTable([heads, ...body], { align: ['l', 'r', 'r', 'r'] })];
 }
 

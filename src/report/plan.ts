@@ -26,6 +26,17 @@ function armText({ revision, switches, arguments: list }: Plan['arms'][number]):
   return [revision, ...settings].join(' ');
 }
 
+/** The fewest rounds from which a cell can pass. */
+const FEWEST_ROUNDS = 6;
+
+function tooFew({ rounds }: Plan): [string, string][] {
+  if (rounds.length >= FEWEST_ROUNDS) return [];
+  const count = `${rounds.length} round${rounds.length === 1 ? '' : 's'}`;
+  return [
+    ['warning', `${count}: with fewer than ${FEWEST_ROUNDS} nothing can pass; this is only a quick look`],
+  ];
+}
+
 /** Cells, arms, order, protocol and cost of a plan, 80 columns wide. */
 export function describePlan(plan: Plan, cost: Estimate): string {
   const { protocol, decision } = plan;
@@ -47,6 +58,7 @@ export function describePlan(plan: Plan, cost: Estimate): string {
       'decision',
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
+    ...tooFew(plan),
     ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
     [
       'time',

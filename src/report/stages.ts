@@ -39,10 +39,10 @@ export function stageRows({ base, head }: Row): StageRow[] {
 /** `6791.6`: milliseconds with one decimal, two below ten. */
 export const milliseconds = (ms: number): string => ms.toFixed(ms < 10 ? 2 : 1);
 
-/** `4.09x less`, `1.20x more`, or nothing to say. */
+/** `4.09x faster`, `1.20x slower`, or nothing to say. */
 export function change({ baseMs, headMs }: StageRow): string {
   if (baseMs <= 0 || headMs <= 0) return headMs > baseMs ? 'new' : 'gone';
   const factor = Math.max(baseMs, headMs) / Math.min(baseMs, headMs);
   if (factor < 1.005) return 'same';
-  return `${factor.toFixed(2)}x ${headMs < baseMs ? 'less' : 'more'}`;
+  return `${factor.toFixed(2)}x ${headMs < baseMs ? 'faster' : 'slower'}`;
 }

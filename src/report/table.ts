@@ -59,10 +59,14 @@ function stageLines(row: Row): string[] {
   ]);
   const widthOf = (column: number): number => Math.max(...cells.map((line) => line[column]?.length ?? 0));
   const [name, base, head] = [widthOf(0), widthOf(1), widthOf(2)];
-  return cells.map(([stage = '', baseMs = '', headMs = '', text = ''], index) => {
-    const label = (index === 0 ? '  time' : '').padEnd(labelWidth + 2);
+  // An engine tells the stages of the prefill, also in a cell that measures decoding: there they get a title.
+  const isDecode = row.cell.phase === 'decode';
+  const title = isDecode ? ['  prefill stages'] : [];
+  const lines = cells.map(([stage = '', baseMs = '', headMs = '', text = ''], index) => {
+    const label = (index === 0 && !isDecode ? '  time' : '').padEnd(labelWidth + 2);
     return `${label}${stage.padEnd(name)}  ${baseMs.padStart(base)} -> ${headMs.padStart(head)} ms  ${text}`;
   });
+  return [...title, ...lines];
 }
 
 function rowText(row: Row): string {

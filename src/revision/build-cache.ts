@@ -171,7 +171,7 @@ export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
           phase: 'waiting',
           done: null,
           total: null,
-          text: `process ${pid} makes the same build`,
+          text: `waiting for pid ${pid}, which makes the same build`,
         }),
     },
   );

@@ -10,6 +10,9 @@ import { isSameProcessAlive, processStat } from '../machine/procfs.js';
 import { makeCacheFolder } from '../make-folder.js';
 
 const POLL_MS = 100;
+/** When a wait is told for the first time, and how often from then on. */
+const FIRST_WORD_MS = 2000;
+const NEXT_WORD_MS = 30_000;
 /** Removing a dead holder's lock takes microseconds; a take-over older than this was itself killed. */
 const TAKE_OVER_MS = 10_000;
 
@@ -66,7 +69,7 @@ async function removeDead(path: string): Promise<void> {
 }
 
 /**
- * Runs `work` while holding the lock at `path`. Waits for a living holder, telling `onWait` its pid once.
+ * Runs `work` while holding the lock at `path`. Waits for a living holder, telling `onWait` its pid after 2 s and then every 30 s.
  * `signal` ends the waiting with the signal's reason.
  */
 export async function withCacheLock<T>(
@@ -75,7 +78,7 @@ export async function withCacheLock<T>(
   options: { signal?: AbortSignal | undefined; onWait?: ((pid: number) => void) | undefined } = {},
 ): Promise<T> {
   makeCacheFolder(dirname(path));
-  let told = false;
+  let nextWord = performance.now() + FIRST_WORD_MS;
   while (!(await tryLock(path))) {
     const holder = await readHolder(path);
     if (holder === undefined) continue;
@@ -84,8 +87,10 @@ export async function withCacheLock<T>(
       await sleep(1);
       continue;
     }
-    if (!told) options.onWait?.(holder.pid);
-    told = true;
+    if (performance.now() >= nextWord) {
+      options.onWait?.(holder.pid);
+      nextWord += NEXT_WORD_MS;
+    }
     options.signal?.throwIfAborted();
     await sleep(POLL_MS);
   }

@@ -84,7 +84,9 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
     signal: context.signal,
     onProgress: (step) => {
       const share = step.done === null ? null : step.done / (step.total ?? 1);
-      context.progress.update(describeBuild(revision.requested, step), share);
+      // A wait has no share, so that only a note of it reaches a log.
+      if (step.phase === 'waiting') context.progress.note(describeBuild(revision.requested, step));
+      else context.progress.update(describeBuild(revision.requested, step), share);
     },
   };
   const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { harnessVersion } from '../../src/harness.js';
+import { cliScript, harnessVersion } from '../../src/harness.js';
 import { runCli } from '../fixtures/cli.js';
 import { scratchFolder } from '../support/folder.js';
 
@@ -38,6 +38,16 @@ const wrong: [string, string[], RegExp][] = [
     'a broken list of CPUs',
     ['engine', 'serve', '--model', 'x', '--cpus', '3-1'],
     /"3-1" is not a list of CPUs/,
+  ],
+  [
+    'a model to serve that is not there',
+    ['engine', 'serve', '--model', 'x.gguf'],
+    /there is no model file x\.gguf[\s\S]*next: [\s\S]*ERR_QUALIFY_MODEL_FILE/,
+  ],
+  [
+    'a CPU that is not there',
+    ['engine', 'serve', '--model', cliScript, '--cpus', '99999'],
+    /there is no CPU 99999[\s\S]*ERR_QUALIFY_USAGE/,
   ],
 ];
 for (const [what, args, message] of wrong) {

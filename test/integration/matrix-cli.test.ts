@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
 import { planSchema } from '../../src/plan/schema.js';
 import { runCli } from '../fixtures/cli.js';
 import { writeRun } from '../fixtures/run-folder.js';
@@ -71,19 +73,36 @@ describe('qualify plan', () => {
     assert.equal(planSchema.parse(JSON.parse(one.stdout).plan).rounds.length, 6);
   });
 
+  test('says when nothing can pass with so few rounds', async () => {
+    const [few, enough] = await Promise.all([
+      runCli(['plan', 'smoke', '--rounds', '2']),
+      runCli(['plan', 'smoke', '--rounds', '6']),
+    ]);
+    assert.match(few.stdout, /^warning +2 rounds: with fewer than 6 nothing can pass/m);
+    assert.doesNotMatch(enough.stdout, /^warning/m);
+  });
+
   test('refuses a number of rounds that is none', async () => {
     assert.equal((await runCli(['plan', 'smoke', '--rounds', '0'])).exitCode, 64);
   });
 });
 
 describe('qualify report', () => {
-  test('renders a run folder in each format', async () => {
-    const run = join(folder, 'run');
+  /** A run as a session leaves it, sealed by a key that nobody knows. */
+  async function sealedRun(name: string): Promise<string> {
+    const run = join(folder, name);
     await writeRun(run, { rounds: 6 });
+    await seal(run, await generateKey(name, join(folder, 'keys')));
+    return run;
+  }
+
+  test('renders a run folder in each format', async () => {
+    const run = await sealedRun('run');
     const render = (format: string) => runCli(['report', run, '--format', format]);
     const [table, markdown, json, csv] = await Promise.all(['table', 'markdown', 'json', 'csv'].map(render));
     assert.match(table?.stdout ?? '', /PASS \(exit 0\): 1 of 1 required cells pass/);
     assert.ok(table?.stdout.includes(`verify: qualify verify ${run}\n`));
+    assert.match(table?.stderr ?? '', /UNKNOWN SIGNER/);
     assert.match(markdown?.stdout ?? '', /^\| 32-token prefill, chunk=32 /m);
     assert.equal(JSON.parse(json?.stdout ?? '').schemaVersion, 1);
     assert.equal(csv?.stdout.trimEnd().split('\r\n').length, 1 + 2 * 6 * 2);
@@ -91,18 +110,35 @@ describe('qualify report', () => {
   });
 
   test('refuses what is no run folder, or no format', async () => {
-    const missing = await runCli(['report', folder]);
-    assert.equal(missing.exitCode, 64);
-    assert.match(missing.stderr, /ERR_QUALIFY_RUN_NOT_FOUND/);
+    for (const command of ['report', 'verify']) {
+      const missing = await runCli([command, folder]);
+      assert.equal(missing.exitCode, 64);
+      assert.match(missing.stderr, /is not a run folder.*ERR_QUALIFY_NO_RUN/s);
+    }
     assert.equal((await runCli(['report', folder, '--format', 'pdf'])).exitCode, 64);
   });
 
-  test('says which file is not what it should be, with 16', async () => {
-    const run = join(folder, 'broken');
+  test('never renders a verdict that was edited, and names its file with 16', async () => {
+    const run = await sealedRun('forged');
+    const path = join(run, 'verdict.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"ratio": ', '"ratio": 1'));
+    for (const format of ['table', 'markdown', 'json', 'csv']) {
+      const { exitCode, stdout, stderr } = await runCli(['report', run, '--format', format]);
+      assert.equal(exitCode, 16);
+      assert.equal(stdout, '');
+      assert.match(stderr, /verdict\.json has changed/);
+    }
+  });
+
+  test('says of a run that was killed that it is not finished, with 16', async () => {
+    const run = join(folder, 'killed');
     await writeRun(run);
-    writeFileSync(join(run, 'verdict.json'), '{}');
-    const { exitCode, stderr } = await runCli(['report', run]);
-    assert.equal(exitCode, 16);
-    assert.match(stderr, /verdict\.json/);
+    for (const file of ['verdict.json', 'report.md']) rmSync(join(run, file));
+    for (const command of ['report', 'verify']) {
+      const { exitCode, stderr } = await runCli([command, run]);
+      assert.equal(exitCode, 16);
+      assert.match(stderr, /is not finished: still running, or its session was killed/);
+      assert.match(stderr, /ERR_QUALIFY_RUN_UNFINISHED/);
+    }
   });
 });

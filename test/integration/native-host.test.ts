@@ -157,7 +157,7 @@ describe('the engine process', () => {
     assert.equal((await ask('32')).status, 200);
     const { status, body } = await ask('many');
     assert.equal(status, 400);
-    assert.match(body.error?.message ?? '', /^x-qualify-chunk: /);
+    assert.equal(body.error?.message, 'x-qualify-chunk: must be a whole number from 1 to 1048576');
   });
 
   it('answers malformed JSON, unknown routes and huge bodies in the dialect', async () => {
@@ -166,6 +166,32 @@ describe('the engine process', () => {
     const { status, body } = await host.post('/completion', { prompt: 'x'.repeat(1 << 17) });
     assert.equal(status, 413);
     assert.equal(body.error?.type, 'invalid_request_error');
+    assert.match(body.error?.message ?? '', /^body: larger than the limit of 66176 bytes/);
+  });
+
+  it('takes JSON under the type that curl -d gives it', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await host.post('/v1/completions', JSON.stringify({ prompt: 'a', max_tokens: 1 }), form);
+    assert.equal(answer.status, 200);
+    assert.equal((await host.post('/v1/completions', 'prompt=a', form)).status, 400);
+  });
+
+  it('refuses in /v1/completions what it would have to ignore, and takes what asks for nothing', async () => {
+    const ask = (change: object) => host.post('/v1/completions', { prompt: 'a', max_tokens: 1, ...change });
+    for (const [field, value] of [
+      ['logprobs', 1],
+      ['logprobs', true],
+      ['n_probs', 2],
+      ['suffix', 'b'],
+      ['prompt', ['a', 'b']],
+    ] as const) {
+      const { status, body } = await ask({ [field]: value });
+      assert.equal(status, 400, field);
+      assert.match(body.error?.message ?? '', new RegExp(`^${field}: `));
+    }
+    for (const change of [{ logprobs: null }, { logprobs: 0 }, { prompt: ['a'] }, { suffix: null }]) {
+      assert.equal((await ask(change)).status, 200, JSON.stringify(change));
+    }
   });
 
   it('streams each token, then the timings', async () => {

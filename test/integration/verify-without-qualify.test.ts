@@ -1,7 +1,7 @@
 /** Runs the block of the README that checks a run with jq, openssl and coreutils alone. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
@@ -29,7 +29,11 @@ async function sealedRun(context: TestContext): Promise<{ folder: string; run: s
 
 /** Runs the block as a stranger would, in the run folder. */
 async function check(run: string, key?: string): Promise<{ code: number | null; output: string }> {
-  const environment = { PATH: process.env.PATH, ...(key === undefined ? {} : { KEY: key }) };
+  const environment = {
+    PATH: process.env.PATH,
+    TMPDIR: join(run, '..'),
+    ...(key === undefined ? {} : { KEY: key }),
+  };
   const { status, stdout, stderr } = spawnSync('sh', ['-c', await readmeBlock()], {
     cwd: run,
     env: environment,
@@ -47,6 +51,7 @@ test('accepts a sealed run and prints its result', async (context) => {
     assert.match(output, /evidence\.sha256: OK/);
     assert.match(output, /"inconclusive"\n$/);
   }
+  assert.deepEqual((await readdir(folder)).sort(), ['run', 'signer'], 'its scratch folder is gone');
 });
 
 test('refuses the key of somebody else', async (context) => {

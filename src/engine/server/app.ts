@@ -25,6 +25,12 @@ export function createApp(served: ServedEngine): FastifyInstance {
   app.addHook('onSend', async (_request, reply) => {
     if (served.isClosing) reply.header('connection', 'close');
   });
+  // What curl -d calls its JSON when it is not told otherwise.
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error'),
+  );
   registerErrors(app);
   registerStatus(app, served);
   registerTokens(app);

@@ -40,6 +40,12 @@ const isEmpty = (value: unknown) =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 const absent = z.unknown().refine(isEmpty, 'not supported: leave it out').optional();
 
+const CHUNK_LIMIT = 1_048_576;
+const chunkSchema = z
+  .int(`must be a whole number from 1 to ${CHUNK_LIMIT}`)
+  .min(1, 'must be 1 or more')
+  .max(CHUNK_LIMIT, `must be ${CHUNK_LIMIT} or less`);
+
 /** Fields that both dialects share. */
 const sharedShape = {
   prompt: promptSchema,
@@ -50,7 +56,7 @@ const sharedShape = {
   stream: z.boolean().default(false),
   cache_prompt: z.boolean().default(true),
   ignore_eos: z.boolean().default(false),
-  chunk: z.int().min(1).max(1_048_576).optional(),
+  chunk: chunkSchema.optional(),
   repeat_penalty: unlike(1),
   presence_penalty: unlike(0),
   frequency_penalty: unlike(0),
@@ -70,8 +76,19 @@ export const completionSchema = z.object({
   id_slot: z.int().min(-1).max(0, 'there is one slot, 0').optional(),
 });
 
+/** OpenAI's array of texts is a batch of prompts, which must not become one long prompt. */
+const isBatch = (prompt: z.infer<typeof promptSchema>): boolean =>
+  Array.isArray(prompt) && prompt.length > 1 && prompt.every((part) => typeof part === 'string');
+
 export const openaiSchema = z.object({
   ...sharedShape,
+  prompt: promptSchema.refine((prompt) => !isBatch(prompt), 'one prompt a request: send one text'),
+  logprobs: z
+    .unknown()
+    .refine((value) => [null, 0, false].some((neutral) => neutral === value), 'not supported: leave it out')
+    .optional(),
+  n_probs: unlike(0),
+  suffix: absent,
   model: z.string().optional(),
   max_tokens: z.int().min(0).nullish(),
   n: z
@@ -111,9 +128,7 @@ function promptIds(prompt: z.infer<typeof promptSchema>, vocabulary: number): nu
 function chunkOf(body: number | undefined, header: string | string[] | undefined): number {
   if (body !== undefined || header === undefined) return body ?? DEFAULT_CHUNK;
   const fromHeader = { 'x-qualify-chunk': Number(header) };
-  return parseBody(z.object({ 'x-qualify-chunk': z.int().min(1).max(1_048_576) }), fromHeader)[
-    'x-qualify-chunk'
-  ];
+  return parseBody(z.object({ 'x-qualify-chunk': chunkSchema }), fromHeader)['x-qualify-chunk'];
 }
 
 /**

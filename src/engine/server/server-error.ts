@@ -41,8 +41,12 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): z.infe
   throw new ServerError(400, 'invalid_request_error', message);
 }
 
-function toServerError(error: FastifyError | Error): ServerError {
+function toServerError(error: FastifyError | Error, bodyLimit: number | undefined): ServerError {
   if (error instanceof ServerError) return error;
+  if ('code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' && bodyLimit !== undefined) {
+    const message = `body: larger than the limit of ${bodyLimit} bytes, which follows from the server's --context`;
+    return new ServerError(413, 'invalid_request_error', message);
+  }
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (status !== undefined && status >= 400 && status < 500) {
     return new ServerError(status, 'invalid_request_error', error.message);
@@ -53,7 +57,7 @@ function toServerError(error: FastifyError | Error): ServerError {
 /** Makes every failure of a route an answer in the dialect. */
 export function registerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, _request, reply) => {
-    const known = toServerError(error);
+    const known = toServerError(error, app.initialConfig.bodyLimit);
     if (known.status === 500) process.stderr.write(`${error.stack ?? error.message}\n`);
     return reply.status(known.status).send(errorBody(known));
   });

@@ -69,7 +69,7 @@ for (const [kind, address] of Object.entries(addresses)) {
       });
       const lock = await taking;
       assert.equal(told.length, 1);
-      assert.match(told[0] ?? '', new RegExp(`pid ${child.pid}`));
+      assert.match(told[0] ?? '', new RegExp(`^waiting for pid ${child.pid} `));
       await lock.release();
     });
 

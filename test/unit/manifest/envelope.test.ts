@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
+import { QualifyError } from '../../../src/errors.js';
 import { openEnvelope, PAYLOAD_TYPE, readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
 import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
 import { preAuthenticationEncoding } from '../../../src/manifest/pae.js';
@@ -30,10 +31,13 @@ const signature = (key: KeyObject, type: string) => sign(null, preAuthentication
 const keyFor = async (...[context]: Parameters<typeof scratchFolder>) =>
   generateKey('k', await scratchFolder(context));
 
+const wrongKey = (): QualifyError =>
+  new QualifyError('ERR_QUALIFY_INVALID', 'another key', { exit: 'invalid' });
+
 test('opens what it signed', async (context) => {
   const key = await keyFor(context);
   const text = signEnvelope(payload, key);
-  assert.deepEqual(openEnvelope(readEnvelope(Buffer.from(text)), key.publicKey), payload);
+  assert.deepEqual(openEnvelope(readEnvelope(Buffer.from(text)), key.publicKey, wrongKey), payload);
   assert.equal(text, envelope(key, () => {}).toString());
 });
 
@@ -51,7 +55,10 @@ test('refuses a signature over another type than the envelope names', async (con
       { keyid: key.publicKey.keyId, sig: signature(key.privateKey, 'text/plain').toString('base64') },
     ];
   });
-  assert.throws(() => openEnvelope(readEnvelope(bytes), key.publicKey), /does not match/);
+  assert.throws(
+    () => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey),
+    /does not match its signature|another key/,
+  );
 });
 
 test('refuses a signature over the bare payload', async (context) => {
@@ -61,7 +68,10 @@ test('refuses a signature over the bare payload', async (context) => {
       { keyid: key.publicKey.keyId, sig: sign(null, payload, key.privateKey).toString('base64') },
     ];
   });
-  assert.throws(() => openEnvelope(readEnvelope(bytes), key.publicKey), /does not match/);
+  assert.throws(
+    () => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey),
+    /does not match its signature|another key/,
+  );
 });
 
 for (const [what, spell] of [
@@ -114,7 +124,7 @@ test('refuses a key name that is not that of the key', async (context) => {
     const bytes = envelope(key, (parts) => {
       for (const entry of parts.signatures) entry.keyid = keyid;
     });
-    assert.throws(() => openEnvelope(readEnvelope(bytes), key.publicKey), /names the key/);
+    assert.throws(() => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey), /names the key/);
   }
 });
 
@@ -157,5 +167,8 @@ test('refuses a signature whose S was raised by the group order', async (context
     for (const entry of parts.signatures)
       entry.sig = Buffer.concat([genuine.subarray(0, 32), raised]).toString('base64');
   });
-  assert.throws(() => openEnvelope(readEnvelope(bytes), key.publicKey), /does not match/);
+  assert.throws(
+    () => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey),
+    /does not match its signature|another key/,
+  );
 });

@@ -79,10 +79,14 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     [
       'a value out of range',
       good.replace('promptTokens: 64', 'promptTokens: 4'),
-      /^m\.yaml:6:21: cells\.0\.promptTokens: Too small/,
+      /^m\.yaml:6:21: cells\.0\.promptTokens: must be at least 32/,
     ],
     ['a value of another type', good.replace('chunk: 32', 'chunk: many'), /^m\.yaml:6:32: cells\.0\.chunk: /],
-    ['a preset that does not exist', good.replace('unit', 'huge'), /^m\.yaml:4:18: model\.preset: .*"unit"/],
+    [
+      'a preset that does not exist',
+      good.replace('unit', 'huge'),
+      /^m\.yaml:4:18: model\.preset: must be one of unit, mini, .*"huge"/,
+    ],
     ['a key that is missing', good.replace('title: Mine\n', ''), /^m\.yaml:1:1: title: /],
     ['one arm', good.replace('  head: {}\n', ''), /^m\.yaml:8:3: arms: a comparison needs two arms or more$/],
     ['an arm named by a number', good.replace('head:', '"640":'), /^m\.yaml:9:10: arms\.640: .*"pr-640"$/],
@@ -113,6 +117,32 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     ['an empty file', '', /^m\.yaml:1:1: /],
     ['a list', '- 1\n', /^m\.yaml:1:1: /],
   ];
+  const words: [string, string, string][] = [
+    ['a missing key', good.replace(', chunk: 32', ''), 'm.yaml:6:5: cells.0.chunk: is missing'],
+    [
+      'a switch that is a number',
+      good.replace('head: {}', 'head: { switches: { A: 0 } }'),
+      "m.yaml:9:26: arms.head.switches.A: is a number: quote it, '0'",
+    ],
+    [
+      'a text in place of a number',
+      good.replace('chunk: 32', 'chunk: many'),
+      'm.yaml:6:32: cells.0.chunk: must be a number, is the text "many"',
+    ],
+    [
+      'a number that is too small',
+      good.replace('chunk: 32', 'chunk: 0'),
+      'm.yaml:6:32: cells.0.chunk: must be at least 1',
+    ],
+    [
+      'a model without anything',
+      good.replace('{ preset: unit }', '{}'),
+      'm.yaml:4:8: model.preset: is missing',
+    ],
+  ];
+  for (const [what, text, expected] of words) {
+    test(`${what}, in plain words`, () => assert.deepEqual(problems(text), [expected]));
+  }
   for (const [what, text, expected] of cases) {
     test(what, () => assert.match(problems(text)[0] ?? '', expected));
   }

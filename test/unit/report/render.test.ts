@@ -62,7 +62,18 @@ describe('the table', () => {
   });
 
   test('says where the time went', () => {
-    assert.match(text, /time +moe_gate_up +6791\.6 -> 1661\.2 ms +4\.09x less/);
+    assert.match(text, /time +moe_gate_up +6791\.6 -> 1661\.2 ms +4\.09x faster/);
+  });
+
+  test('says of a decode cell that the stages are those of its prefill', () => {
+    const decoding = makePlan({
+      cells: [{ phase: 'decode', promptTokens: 64, chunk: 32, generatedTokens: 4 }],
+    });
+    const stages = { stages: () => ({ attention: 400 }) };
+    const run = { plan: decoding, entries: makeJournal(decoding, stages) };
+    const judged = verdictOf(decoding, stages);
+    assert.match(renderTable(judged, run), /^ {2}prefill stages\n +attention +400\.0 -> 400\.0 ms +same/m);
+    assert.match(renderMarkdown(judged, run), /^\| Prefill stage /m);
   });
 
   test('names machine, model, builds, protocol and the command that checks it', () => {
