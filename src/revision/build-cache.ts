@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, harnessFolder } from '../harness.js';
+import { guardPath } from '../machine/guard.js';
 import { sha256Schema } from '../plan/schema.js';
 import { type BuildProgress, openLog, runStep } from './build-process.js';
 import { withCacheLock } from './cache-lock.js';
@@ -106,6 +107,7 @@ async function make(
   const prefix = `.making-${digests.buildDigest.slice(0, 16)}-`;
   await removeScratch(builds, prefix);
   const scratch = await mkdtemp(join(builds, prefix));
+  const dismissGuard = guardPath(scratch);
   try {
     const result = join(scratch, 'result');
     const build = join(scratch, 'build');
@@ -145,6 +147,7 @@ async function make(
     };
   } finally {
     await rm(scratch, { recursive: true, force: true });
+    dismissGuard();
   }
 }
 
