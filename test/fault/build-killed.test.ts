@@ -41,9 +41,9 @@ async function building(
 }
 
 async function assertNothingRuns(home: Home): Promise<void> {
-  const mark = `HOME=${home.path('home')}`;
-  await eventually(() => processesWithVariable(mark).length === 0);
-  assert.deepEqual(processesWithVariable(mark), []);
+  await eventually(() => processesWithVariable(home.mark).length === 0);
+  assert.deepEqual(processesWithVariable(home.mark), []);
+  assert.deepEqual(readdirSync(home.path('tmp')), []);
 }
 
 const listed = (repository: Repository): number =>
