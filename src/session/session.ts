@@ -20,6 +20,7 @@ import type { Plan } from '../plan/schema.js';
 import type { Resolved } from '../revision/resolve.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { buildArms, resolveArms } from './arm-builds.js';
+import { requireUnchanged } from './binaries.js';
 import { type Concluded, conclude } from './conclude.js';
 import type { SessionContext, SessionProgress } from './context.js';
 import { recordFailure } from './launch.js';
@@ -129,4 +130,5 @@ async function execute(context: SessionContext, revisions: Map<string, Resolved>
   const modelPath = await provideModel(context);
   const engine = new EmbeddedEngine(context.evidence, context.signal);
   await walk(context, { engine, builds, modelPath });
+  await requireUnchanged([...builds.values()].map(({ sealed }) => sealed));
 }

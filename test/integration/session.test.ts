@@ -110,6 +110,20 @@ describe('qualify run', () => {
     assert.deepEqual(readdirSync(home.path('tmp')), []);
   });
 
+  test('gives no verdict when a file of a build changes while it runs', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [1] });
+    const serve = home.path('fake', 'serve');
+    const [shebang, ...rest] = readFileSync(serve, 'utf8').split('\n');
+    writeFileSync(home.path('fake', 'library.so'), 'one');
+    writeFileSync(serve, [shebang, `echo two >'${home.path('fake', 'library.so')}'`, ...rest].join('\n'));
+    const result = await home.run('run', matrix, '--out', 'run');
+    assert.equal(result.exitCode, 15, result.stderr);
+    assert.match(result.stderr, /ERR_QUALIFY_BINARY_CHANGED/);
+    const failures = home.journal().flatMap((entry) => (entry.kind === 'failure' ? [entry.code] : []));
+    assert.deepEqual(failures, ['ERR_QUALIFY_BINARY_CHANGED']);
+  });
+
   test('fails a head that is slower than its budget with exit code 10', async (t) => {
     const home = newHome(t);
     const result = await home.run(
