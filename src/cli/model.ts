@@ -3,6 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
 import { QualifyError } from '../errors.js';
@@ -69,6 +70,7 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
     // The generator cannot be cancelled and would hold the process until it is done.
     if (signal.aborted) leaveNow(error);
     if (error instanceof QualifyError) throw error;
+    if (saysDiskFull((error as Error).message)) throw diskFull(out, error);
     throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
   }
 }

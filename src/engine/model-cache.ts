@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { diskFull, saysDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
 import { guardGroup } from '../machine/group-guard.js';
@@ -71,6 +72,9 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
   request.signal?.removeEventListener('abort', stop);
   request.signal?.throwIfAborted();
   if (exitCode !== 0) {
+    if (saysDiskFull(said)) throw diskFull(out);
+    // The code of what went wrong inside is not ours.
+    said = said.replace(/^ {2}code: .*\n?/gm, '');
     throw new QualifyError(
       'ERR_QUALIFY_MODEL_FAILED',
       `the model could not be made (exit ${exitCode}):\n${said.trim()}`,

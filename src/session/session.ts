@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { explainDiskFull } from '../disk-full.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
@@ -102,7 +103,8 @@ async function record(
     await execute(context, revisions);
     complete = true;
     return null;
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainDiskFull(thrown, runFolder);
     recordFailure(context, null, error);
     if (error instanceof QualifyError) return error;
     throw error;
