@@ -16,6 +16,9 @@ import { interruptSignal } from './interrupt.js';
 import { wholeNumber } from './options.js';
 import { answer, answerJson, formatBytes, note, startProgress } from './output.js';
 
+/** The one that the embedded engine runs; a file of another can be looked at. */
+const ARCHITECTURE = 'deepseek4';
+
 interface CreateFlags {
   preset: string;
   experts: string;
@@ -94,6 +97,15 @@ async function inspect(path: string, flags: { json: boolean }): Promise<void> {
   const description = await addon.inspectModel(resolve(path)).catch((error: unknown) => {
     throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
   });
+  const architecture = description.metadata['general.architecture'];
+  if (architecture === undefined) {
+    const message = 'the file names no architecture: the key general.architecture is missing';
+    throw modelError('ERR_QUALIFY_MODEL_FILE', new Error(message), path);
+  }
+  if (architecture !== ARCHITECTURE)
+    note(
+      `the architecture is ${JSON.stringify(architecture)}; the embedded engine runs ${ARCHITECTURE} only`,
+    );
   const sha256 = await sha256File(path);
   if (flags.json) answerJson({ schemaVersion: 1, path: resolve(path), sha256, ...description });
   else answer(describeModel(path, sha256, description));
