@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parseJournal } from '../../src/journal/read.js';
 import { processesWithVariable } from '../../src/machine/procfs.js';
+import { Repository } from '../support/repository.js';
 import { Home } from '../support/run-cli.js';
 
 const preload = new URL('../fixtures/full-disk.js', import.meta.url).href;
@@ -29,3 +30,20 @@ for (const [name, place] of Object.entries(places)) {
     assert.ok(parseJournal(text, 'journal.jsonl').length >= 3);
   });
 }
+
+test('a compiler that finds the disk full is told as that, under one code', async (t) => {
+  const home = new Home();
+  t.after(() => home.remove());
+  const repository = new Repository(home.path('repository'));
+  const says = 'message(FATAL_ERROR "a.o: No space left on device")';
+  repository.write(
+    'native/CMakeLists.txt',
+    `cmake_minimum_required(VERSION 3.20)\nproject(full NONE)\n${says}\n`,
+  );
+  repository.commit('a build that fills the disk');
+  const args = ['compare', 'HEAD', 'worktree', '--matrix', home.fakeMatrix(), '--out', home.path('run')];
+  const result = await home.start(args, { cwd: repository.folder }).finished;
+  assert.equal(result.exitCode, 15, result.stderr);
+  assert.match(result.stderr, /The disk is full/);
+  assert.deepEqual(result.stderr.match(/code: .*/g), ['code: ERR_QUALIFY_DISK_FULL']);
+});
