@@ -18,12 +18,28 @@ import { wholeNumber } from './options.js';
 import { note } from './output.js';
 import { serve } from './serve.js';
 
-const idsSchema = z.array(z.int().min(0)).min(1);
+const idsSchema = z.array(z.unknown()).min(1);
+
+/** An `Int32Array` would take ids modulo 2^32 without a word. */
+const MOST_ID = 2 ** 31 - 1;
+
+const isId = (id: unknown): id is number => Number.isInteger(id) && Number(id) >= 0 && Number(id) <= MOST_ID;
+
+const wrongId = (path: string, index: number, id: unknown, wanted: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TOKENS_FILE', `id ${JSON.stringify(id)} at index ${index} is not ${wanted}`, {
+    exit: 'usage',
+    hint: 'the file holds one JSON array of ids, as [1, 2, 3]',
+    where: `${path}[${index}]`,
+  });
 
 async function readIds(path: string): Promise<Int32Array> {
   try {
-    return Int32Array.from(idsSchema.parse(JSON.parse(await readFile(path, 'utf8'))));
+    const ids = idsSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    const wrong = ids.findIndex((id) => !isId(id));
+    if (wrong >= 0) throw wrongId(path, wrong, ids[wrong], `a whole number from 0 to ${MOST_ID}`);
+    return Int32Array.from(ids.filter(isId));
   } catch (error) {
+    if (error instanceof QualifyError) throw error;
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
     throw new QualifyError('ERR_QUALIFY_TOKENS_FILE', `cannot read token ids: ${message}`, {
       exit: 'usage',
@@ -49,16 +65,8 @@ interface LogitsFlags {
 async function writeLogits(engine: NativeEngine, ids: Int32Array, flags: LogitsFlags): Promise<void> {
   const { vocabulary } = engine;
   const beyond = ids.findIndex((id) => id >= vocabulary);
-  if (beyond >= 0) {
-    throw new QualifyError(
-      'ERR_QUALIFY_TOKENS_FILE',
-      `id ${ids[beyond]} is beyond the vocabulary of ${vocabulary}`,
-      {
-        exit: 'usage',
-        where: `${flags.tokens}[${beyond}]`,
-      },
-    );
-  }
+  if (beyond >= 0)
+    throw wrongId(flags.tokens, beyond, ids[beyond], `in the vocabulary: from 0 to ${vocabulary - 1}`);
   const rows = await engine.logits(ids, { chunk: flags.chunk, reference: flags.reference });
   const wanted = flags.all ? rows : rows.subarray(rows.length - vocabulary);
   const words = Float32Array.from(wanted);

@@ -3,6 +3,7 @@
  * sets `process.exitCode` where its answer is other than "done"; what nobody foresaw is rethrown.
  */
 import { Command, CommanderError, Help } from 'commander';
+import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
@@ -94,7 +95,8 @@ export async function main(argv: string[]): Promise<number> {
   try {
     await program.parseAsync(argv, { from: 'user' });
     return Number(process.exitCode ?? EXIT.pass);
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainDiskFull(thrown);
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.pass : EXIT.usage;
     if (!(error instanceof QualifyError)) throw error;
     note(describeError(error));

@@ -3,6 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
 import { partialName, removeStalePartials } from '../engine/partial-model.js';
@@ -15,6 +16,9 @@ import { requireEmbeddedAddon } from './embedded.js';
 import { interruptSignal } from './interrupt.js';
 import { wholeNumber } from './options.js';
 import { answer, answerJson, formatBytes, note, startProgress } from './output.js';
+
+/** The one that the embedded engine runs; a file of another can be looked at. */
+const ARCHITECTURE = 'deepseek4';
 
 interface CreateFlags {
   preset: string;
@@ -71,6 +75,7 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
     // The generator cannot be cancelled and would hold the process until it is done.
     if (signal.aborted) leaveNow(error);
     if (error instanceof QualifyError) throw error;
+    if (saysDiskFull((error as Error).message)) throw diskFull(out, error);
     throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
   }
 }
@@ -94,6 +99,15 @@ async function inspect(path: string, flags: { json: boolean }): Promise<void> {
   const description = await addon.inspectModel(resolve(path)).catch((error: unknown) => {
     throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
   });
+  const architecture = description.metadata['general.architecture'];
+  if (architecture === undefined) {
+    const message = 'the file names no architecture: the key general.architecture is missing';
+    throw modelError('ERR_QUALIFY_MODEL_FILE', new Error(message), path);
+  }
+  if (architecture !== ARCHITECTURE)
+    note(
+      `the architecture is ${JSON.stringify(architecture)}; the embedded engine runs ${ARCHITECTURE} only`,
+    );
   const sha256 = await sha256File(path);
   if (flags.json) answerJson({ schemaVersion: 1, path: resolve(path), sha256, ...description });
   else answer(describeModel(path, sha256, description));

@@ -15,18 +15,20 @@ export interface Launched {
 }
 
 const PROPS_TIMEOUT_MS = 30_000;
-/** Of the harness's own environment, only these reach an engine. Everything else must be a switch of the arm. */
-export const ENVIRONMENT_ALLOWED = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const;
+const INHERITED = ['PATH', 'LANG'] as const;
+/** All that reaches an engine: what it inherits, and its own empty folders. Everything else must be a switch of the arm. */
+export const ENVIRONMENT_ALLOWED = [...INHERITED, 'HOME', 'TMPDIR'] as const;
 
-/** The whole environment of an engine: the allow-list, then the arm's switches. */
+/** The whole environment of an engine: what it inherits, what is of this launch alone, then the arm's switches. */
 export function engineEnvironment(
+  ofLaunch: Readonly<Record<string, string>>,
   switches: Readonly<Record<string, string>>,
   own: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> {
-  const allowed = ENVIRONMENT_ALLOWED.flatMap((name) =>
+  const inherited = INHERITED.flatMap((name) =>
     own[name] === undefined ? [] : [[name, own[name]] as const],
   );
-  return { ...Object.fromEntries(allowed), ...switches };
+  return { ...Object.fromEntries(inherited), ...ofLaunch, ...switches };
 }
 
 /** The port of the line `{"event":"listening","port":N,…}`; null for any other line. */

@@ -9,9 +9,11 @@ import { once } from 'node:events';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { diskFull, saysDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
 import { guardGroup } from '../machine/group-guard.js';
+import { guardPath } from '../machine/guard.js';
 import { makeCacheFolder } from '../make-folder.js';
 import { sha256Schema } from '../plan/schema.js';
 import { withCacheLock } from '../revision/cache-lock.js';
@@ -70,6 +72,9 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
   request.signal?.removeEventListener('abort', stop);
   request.signal?.throwIfAborted();
   if (exitCode !== 0) {
+    if (saysDiskFull(said)) throw diskFull(out);
+    // The code of what went wrong inside is not ours.
+    said = said.replace(/^ {2}code: .*\n?/gm, '');
     throw new QualifyError(
       'ERR_QUALIFY_MODEL_FAILED',
       `the model could not be made (exit ${exitCode}):\n${said.trim()}`,
@@ -96,12 +101,13 @@ export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const make = async (): Promise<CachedModel> => {
     const again = await readIndex(indexPath, folder);
     if (again !== undefined) return again;
-    const scratchName = `.making-${key.slice(0, 16)}.gguf`;
-    const scratch = join(folder, scratchName);
+    const prefix = `.making-${key.slice(0, 16)}`;
+    const scratch = join(folder, `${prefix}-${process.pid}.gguf`);
+    const dismissGuard = guardPath(scratch);
     try {
       // Only the holder of the lock makes this model, so what is there was left by a killed process.
       for (const name of await readdir(folder)) {
-        if (name.startsWith(scratchName)) await rm(join(folder, name), { force: true });
+        if (name.startsWith(prefix)) await rm(join(folder, name), { force: true });
       }
       await generate(request, scratch);
       const index = { sha256: await sha256File(scratch), sizeBytes: (await stat(scratch)).size };
@@ -112,6 +118,7 @@ export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
       return { ...index, path, cached: false };
     } finally {
       await rm(scratch, { force: true });
+      dismissGuard();
     }
   };
   return withCacheLock(`${indexPath}.lock`, make, {

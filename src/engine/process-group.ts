@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
 import { groupMembers, processesWithVariable } from '../machine/procfs.js';
@@ -64,6 +65,8 @@ export class ProcessGroup {
   #onLine: ((line: string) => void) | null = null;
   #end: { exitCode: number | null; signal: string | null } | null = null;
   #stopped: Promise<GroupEnd> | undefined;
+  /** Why the log could not be written; the engine is ended for it. */
+  #logFailure: unknown = null;
 
   private constructor(spec: GroupSpec, child: ChildProcess, pid: number, log: number) {
     this.spec = spec;
@@ -72,7 +75,7 @@ export class ProcessGroup {
     this.#dismissGuard = guardGroup(pid);
     let partial = '';
     child.stdout?.on('data', (data: Buffer) => {
-      writeSync(log, data);
+      this.#log(log, data);
       if (this.#onLine === null) return;
       const pieces = (partial + data.toString('utf8')).split('\n');
       partial = (pieces.pop() ?? '').slice(0, LINE_LIMIT);
@@ -158,12 +161,23 @@ export class ProcessGroup {
     return Promise.race([explained, death]);
   }
 
+  #log(log: number, data: Buffer): void {
+    if (this.#logFailure !== null) return;
+    try {
+      writeSync(log, data);
+    } catch (error) {
+      this.#logFailure = explainDiskFull(error, this.spec.logPath);
+      this.kill();
+    }
+  }
+
   get hasEnded(): boolean {
     return this.#end !== null;
   }
 
   /** The error to report when the leader is found dead. */
   death(when: string): QualifyError {
+    if (this.#logFailure instanceof QualifyError) return this.#logFailure;
     const how = this.#end?.signal
       ? `by ${this.#end.signal}`
       : `with exit code ${this.#end?.exitCode ?? 'unknown'}`;

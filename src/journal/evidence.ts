@@ -1,9 +1,11 @@
 /** The evidence folder of a run: every file is written once, flushed, and known by its digest and its path in the run folder. */
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { explainDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
 import type { Evidence } from './entries.js';
+import { writeWhole } from './write-whole.js';
 
 /** Turns a launch, cell or purpose into something that can be a file name: `401/512` becomes `401_512`. */
 export const evidenceName = (...parts: (string | number)[]): string =>
@@ -28,10 +30,15 @@ export class EvidenceFolder {
   /** Stores bytes under `evidence/<name>`; the name must be new. */
   write(name: string, body: string | Uint8Array): Evidence {
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
-    const file = openSync(this.pathOf(name), 'wx', 0o644);
+    const path = this.pathOf(name);
+    const file = openSync(path, 'wx', 0o644);
     try {
-      writeSync(file, bytes);
+      writeWhole(file, bytes);
       fsyncSync(file);
+    } catch (error) {
+      // Half a file is not evidence.
+      rmSync(path, { force: true });
+      throw explainDiskFull(error, path);
     } finally {
       closeSync(file);
     }

@@ -2,9 +2,11 @@
  * The writing side of `journal.jsonl`: one JSON line an observation, in order, on disk before the next thing happens.
  * Invariants: `seq` counts from 0 without gaps, `atNs` never falls, every line passed the schema, nothing is rewritten.
  */
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
+import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { type Entry, entrySchema } from './entries.js';
+import { writeWhole } from './write-whole.js';
 
 /** An entry before the journal numbers and dates it. */
 export type Draft = Entry extends infer E ? (E extends Entry ? Omit<E, 'seq' | 'atNs'> : never) : never;
@@ -17,6 +19,7 @@ export class Journal {
   readonly #beganAt: bigint;
   readonly #entries: Entry[] = [];
   #closed = false;
+  #bytes = 0;
 
   /** Creates the file; it must not exist. `now` is a monotonic clock in nanoseconds. */
   constructor(path: string, now: () => bigint = process.hrtime.bigint) {
@@ -41,10 +44,16 @@ export class Journal {
   }
 
   #write(line: string): void {
+    const bytes = Buffer.from(line);
     try {
-      writeSync(this.#file, line);
+      writeWhole(this.#file, bytes);
       fsyncSync(this.#file);
+      this.#bytes += bytes.length;
     } catch (cause) {
+      // Half a line would make the lines before it unreadable.
+      ftruncateSync(this.#file, this.#bytes);
+      const known = explainDiskFull(cause, this.path);
+      if (known instanceof QualifyError) throw known;
       throw new QualifyError('ERR_QUALIFY_DISK', `The journal ${this.path} cannot be written.`, {
         exit: 'infrastructure',
         hint: 'Look at the free space of its disk; qualify doctor does.',

@@ -1,5 +1,5 @@
 /** Finds and reads a matrix by the name of a built-in one or by path. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { QualifyError } from '../errors.js';
 import { suggest } from '../suggest.js';
 import { builtInNames, builtInPath } from './built-in.js';
@@ -19,10 +19,30 @@ export interface LoadedMatrix {
 
 const looksLikePath = (name: string): boolean => /[/\\]|\.(ya?ml|json)$/.test(name);
 
+/** No matrix comes near it. */
+const MOST_BYTES = 2 ** 20;
+
+function requireMatrixFile(path: string): void {
+  const found = statSync(path);
+  const wrong = !found.isFile()
+    ? 'is not a regular file'
+    : found.size > MOST_BYTES
+      ? `has ${found.size} bytes; a matrix has at most ${MOST_BYTES}`
+      : undefined;
+  if (wrong === undefined) return;
+  throw new QualifyError('ERR_QUALIFY_MATRIX_INVALID', `${path} ${wrong}`, {
+    exit: 'usage',
+    where: path,
+    hint: `name a YAML file, or one that is built in: ${builtInNames().join(', ')}`,
+  });
+}
+
 function readMatrix(path: string): string {
   try {
+    requireMatrixFile(path);
     return readFileSync(path, 'utf8');
   } catch (cause) {
+    if (cause instanceof QualifyError) throw cause;
     throw new QualifyError('ERR_QUALIFY_MATRIX_NOT_FOUND', `cannot read the matrix ${path}`, {
       exit: 'usage',
       hint: `built in: ${builtInNames().join(', ')}`,

@@ -92,10 +92,24 @@ function plainValue(document: Document, source: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 }) ?? {};
   } catch (error) {
+    if (error instanceof RangeError) return tooDeep(source);
     if (!(error instanceof ReferenceError)) throw error;
     return refuse(source, [{ line: 1, col: 1, message: error.message }], []);
   }
 }
+
+/** The parser calls itself for each level, so depth ends it by running out of stack. */
+function parseYaml(text: string, lineCounter: LineCounter, source: string): Document.Parsed {
+  try {
+    return parseDocument(text, { lineCounter, uniqueKeys: true });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return tooDeep(source);
+  }
+}
+
+const tooDeep = (source: string): never =>
+  refuse(source, [{ line: 1, col: 1, message: 'it is nested too deeply; a matrix has a few levels' }], []);
 
 /**
  * Parses YAML (or JSON, its subset). `source` stands in error positions as `source:line:column`.
@@ -103,10 +117,15 @@ function plainValue(document: Document, source: string): unknown {
  */
 export function parseMatrix(text: string, source: string): Matrix {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, uniqueKeys: true });
+  const document = parseYaml(text, lineCounter, source);
+  // The parser catches its own overflow, too.
+  if (document.errors.some((error) => /call stack/.test(error.message))) tooDeep(source);
   if (document.errors.length > 0) {
     const found = document.errors.map((error) => {
-      const message = error.message.split(' at line ')[0] ?? error.message;
+      const message =
+        error.code === 'MULTIPLE_DOCS'
+          ? 'a second document begins; a matrix file holds one'
+          : (error.message.split(' at line ')[0] ?? error.message);
       return { ...lineCounter.linePos(error.pos[0]), message };
     });
     refuse(source, found, []);

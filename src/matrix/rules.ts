@@ -51,6 +51,11 @@ export function breachesOf(matrix: Matrix): Breach[] {
     path: ['arms', arm],
     message: `an arm named by a number alone loses its place in the order: use "pr-${arm}"`,
   }));
+  const alike = arms.flatMap((arm, index) => {
+    const twin = arms.slice(0, index).find((other) => other.toLowerCase() === arm.toLowerCase());
+    const message = `arms "${twin}" and "${arm}" differ only in case; give one of them another name`;
+    return twin === undefined ? [] : [{ path: ['arms', arm], message }];
+  });
   const required = matrix.cells.some((cell) => cell.required);
   const decisive = required
     ? []
@@ -58,6 +63,7 @@ export function breachesOf(matrix: Matrix): Breach[] {
   return [
     ...tooFew,
     ...unordered,
+    ...alike,
     ...decisive,
     ...cellBreaches(matrix),
     ...lookBreaches(matrix.protocol.looks),

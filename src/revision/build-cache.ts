@@ -2,17 +2,18 @@
  * Builds of engines, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
  * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to.
  */
-import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, harnessFolder } from '../harness.js';
+import { guardPath } from '../machine/guard.js';
 import { sha256Schema } from '../plan/schema.js';
 import { buildDigestOf } from './build-digest.js';
-import { type BuildProgress, openLog, runStep } from './build-process.js';
+import { type BuildProgress, closeLog, openLog, runStep } from './build-process.js';
 import { withCacheLock } from './cache-lock.js';
 import { BINARY_NAME, binaryPath, recipeDigest, recipeEnvironment, recipeSteps } from './recipe.js';
 import { sourceTreeDigest } from './source-tree.js';
@@ -75,6 +76,7 @@ async function failed(
   log: string,
   builds: string,
 ): Promise<never> {
+  if (saysDiskFull(tail.join('\n'))) throw diskFull(builds);
   await mkdir(join(builds, 'failed'), { recursive: true });
   const kept = join(builds, 'failed', `${Date.now()}-${process.pid}.log`);
   await copyFile(log, kept);
@@ -106,6 +108,7 @@ async function make(
   const prefix = `.making-${digests.buildDigest.slice(0, 16)}-`;
   await removeScratch(builds, prefix);
   const scratch = await mkdtemp(join(builds, prefix));
+  const dismissGuard = guardPath(scratch);
   try {
     const result = join(scratch, 'result');
     const build = join(scratch, 'build');
@@ -116,13 +119,11 @@ async function make(
     for (const step of recipeSteps(place, toolchain)) {
       const outcome = await runStep(step, { environment: recipeEnvironment(), log, ...options });
       if (outcome.exitCode !== 0) {
-        log.end();
-        await once(log, 'close');
+        await closeLog(log);
         await failed(step.name, outcome.exitCode, outcome.tail, join(result, 'build.log'), builds);
       }
     }
-    log.end();
-    await once(log, 'close');
+    await closeLog(log);
     // A build takes minutes on a busy machine, and people go on editing or switch branches under it.
     if ((await sourceTreeDigest(options.sourceFolder)) !== digests.treeDigest)
       throw sourcesChanged(options.sourceFolder);
@@ -145,6 +146,7 @@ async function make(
     };
   } finally {
     await rm(scratch, { recursive: true, force: true });
+    dismissGuard();
   }
 }
 

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import { guardGroup } from '../machine/group-guard.js';
 import type { RecipeStep } from './recipe.js';
 
@@ -114,5 +115,11 @@ export async function runStep(
   }
 }
 
-/** Opens the log of a build. */
-export const openLog = (path: string): WriteStream => createWriteStream(path);
+/** Opens the log of a build. A disk that fills up is told by `closeLog`. */
+export const openLog = (path: string): WriteStream => createWriteStream(path).on('error', () => {});
+
+/** @throws what kept the log from being written. */
+export async function closeLog(log: WriteStream): Promise<void> {
+  log.end();
+  await finished(log);
+}

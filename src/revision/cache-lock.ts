@@ -1,11 +1,12 @@
 /**
  * A lock between processes for one entry of the cache, robust to a holder that was killed: the lock file names the
- * holder's pid and start time, and a lock whose holder is gone is taken over.
+ * holder's pid and start time, and a lock whose holder is gone is taken over. A guard removes the lock of a killed holder.
  */
 import { link, open, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { guard } from '../machine/guard.js';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
 import { makeCacheFolder } from '../make-folder.js';
 
@@ -34,11 +35,30 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   }
 }
 
+const ourselves = (): Holder => ({
+  pid: process.pid,
+  startTicks: processStat(process.pid)?.startTicks ?? 0,
+});
+
+/**
+ * Removes the lock `$1` if it still holds `$2`, and the drafts of process `$3`. By the rule of `removeDead`, with its take-over
+ * file (`set -C` makes it exclusive), so that a successor's lock stays.
+ */
+const GUARD = `rm -f -- "$1.$3."*; n=0
+while [ $n -lt 15 ] && [ "$(cat "$1")" = "$2" ]; do
+  if (set -C; : >"$1.takeover"); then
+    [ "$(cat "$1")" = "$2" ] && rm -f -- "$1"
+    rm -f -- "$1.takeover"
+  else
+    sleep 0.1
+  fi
+  n=$((n + 1))
+done`;
+
 /** The file appears with its content or not at all, hence a link and not an exclusive open. */
 async function tryLock(path: string): Promise<boolean> {
   const mine = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  const holder: Holder = { pid: process.pid, startTicks: processStat(process.pid)?.startTicks ?? 0 };
-  await writeFile(mine, JSON.stringify(holder));
+  await writeFile(mine, JSON.stringify(ourselves()));
   try {
     await link(mine, path);
     return true;
@@ -68,6 +88,11 @@ async function removeDead(path: string): Promise<void> {
   }
 }
 
+interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  onWait?: ((pid: number) => void) | undefined;
+}
+
 /**
  * Runs `work` while holding the lock at `path`. Waits for a living holder, telling `onWait` its pid after 2 s and then every 30 s.
  * `signal` ends the waiting with the signal's reason.
@@ -75,9 +100,23 @@ async function removeDead(path: string): Promise<void> {
 export async function withCacheLock<T>(
   path: string,
   work: () => Promise<T>,
-  options: { signal?: AbortSignal | undefined; onWait?: ((pid: number) => void) | undefined } = {},
+  options: WaitOptions = {},
 ): Promise<T> {
   makeCacheFolder(dirname(path));
+  const dismissGuard = guard(GUARD, [path, JSON.stringify(ourselves()), String(process.pid)]);
+  try {
+    await takeLock(path, options);
+    try {
+      return await work();
+    } finally {
+      await unlink(path).catch(() => undefined);
+    }
+  } finally {
+    dismissGuard();
+  }
+}
+
+async function takeLock(path: string, options: WaitOptions): Promise<void> {
   let nextWord = performance.now() + FIRST_WORD_MS;
   while (!(await tryLock(path))) {
     const holder = await readHolder(path);
@@ -93,10 +132,5 @@ export async function withCacheLock<T>(
     }
     options.signal?.throwIfAborted();
     await sleep(POLL_MS);
-  }
-  try {
-    return await work();
-  } finally {
-    await unlink(path).catch(() => undefined);
   }
 }

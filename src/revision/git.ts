@@ -4,7 +4,8 @@ import { QualifyError } from '../errors.js';
 
 /** Worktrees of a revision under test must not run that revision's or the user's hooks. */
 const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never'];
-const ENVIRONMENT = {
+/** What differs from the user's environment; undefined takes a variable away. */
+export const GIT_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   LC_ALL: 'C',
@@ -24,7 +25,10 @@ export const gitFailed = (message: string, hint?: string, cause?: unknown): Qual
 
 /** stdout of a git command, or null when git answers no (a non-zero exit). */
 export async function tryGit(folder: string, ...args: string[]): Promise<string | null> {
-  const result = await execa('git', [...SAFE, '-C', folder, ...args], { env: ENVIRONMENT, reject: false });
+  const result = await execa('git', [...SAFE, '-C', folder, ...args], {
+    env: GIT_ENVIRONMENT,
+    reject: false,
+  });
   if (result.failed && result.exitCode === undefined) {
     throw new QualifyError('ERR_QUALIFY_TOOL_MISSING', 'git cannot be run.', {
       exit: 'infrastructure',
@@ -40,7 +44,10 @@ export async function tryGit(folder: string, ...args: string[]): Promise<string 
  * @throws QualifyError `ERR_QUALIFY_GIT` (exit 15) with git's own words.
  */
 export async function git(folder: string, ...args: string[]): Promise<string> {
-  const result = await execa('git', [...SAFE, '-C', folder, ...args], { env: ENVIRONMENT, reject: false });
+  const result = await execa('git', [...SAFE, '-C', folder, ...args], {
+    env: GIT_ENVIRONMENT,
+    reject: false,
+  });
   if (result.exitCode !== 0) {
     throw new QualifyError(
       'ERR_QUALIFY_GIT',

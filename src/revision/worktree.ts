@@ -1,15 +1,17 @@
 /**
  * Git worktrees for building a commit: outside the working tree, in the cache folder, locked while they live, gone afterwards. Each
- * has an owner file that names the process it belongs to, so that the next session clears up after one that was killed.
+ * has a guard that removes it when the harness is killed, and an owner file that names the process it belongs to, so that the next
+ * session clears up where even the guard was killed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { cacheFolder } from '../harness.js';
+import { guard, repeatedly } from '../machine/guard.js';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
 import { makeCacheFolder } from '../make-folder.js';
-import { git, tryGit } from './git.js';
+import { GIT_ENVIRONMENT, git, tryGit } from './git.js';
 
 const ownerSchema = z.object({ pid: z.int(), startTicks: z.number(), repository: z.string() });
 
@@ -25,7 +27,23 @@ const ownerPath = (folder: string): string => `${folder}${OWNER}`;
 /** Twice, because the worktree is locked. */
 const REMOVE = ['worktree', 'remove', '--force', '--force'];
 
-const mine = new Map<string, string>();
+/** `$1` is the repository, `$2` the folder, `$3` its owner file. Git may still be adding it when we die. */
+const GUARD = repeatedly(
+  [
+    `git -C "$1" ${REMOVE.join(' ')} "$2"`,
+    'rm -rf -- "$2"',
+    'git -C "$1" worktree unlock "$2"',
+    'git -C "$1" worktree prune',
+    'rm -f -- "$3"',
+  ].join('; '),
+);
+
+interface Mine {
+  repository: string;
+  dismissGuard: () => void;
+}
+
+const mine = new Map<string, Mine>();
 
 async function remove(repository: string, folder: string): Promise<void> {
   // The repository may be gone, or git may have been killed before it knew the worktree: the folder goes either way.
@@ -36,6 +54,7 @@ async function remove(repository: string, folder: string): Promise<void> {
     await tryGit(repository, 'worktree', 'prune');
   }
   rmSync(ownerPath(folder), { force: true });
+  mine.get(folder)?.dismissGuard();
   mine.delete(folder);
 }
 
@@ -43,9 +62,13 @@ async function remove(repository: string, folder: string): Promise<void> {
 export async function addWorktree(repository: string, commit: string, name: string): Promise<Worktree> {
   const folder = join(worktreesFolder(), name);
   makeCacheFolder(worktreesFolder());
+  const environment = { ...process.env, ...GIT_ENVIRONMENT };
+  mine.set(folder, {
+    repository,
+    dismissGuard: guard(GUARD, [repository, folder, ownerPath(folder)], environment),
+  });
   const startTicks = processStat(process.pid)?.startTicks ?? 0;
   writeFileSync(ownerPath(folder), JSON.stringify({ pid: process.pid, startTicks, repository }));
-  mine.set(folder, repository);
   try {
     const reason = `qualify ${name}, pid ${process.pid}`;
     await git(
@@ -94,10 +117,11 @@ function readOwner(path: string): z.infer<typeof ownerSchema> | null {
 
 /** Removes every worktree of this process without waiting. For the exit of the harness only. */
 export function removeWorktreesNow(): void {
-  for (const [folder, repository] of mine) {
+  for (const [folder, { repository, dismissGuard }] of mine) {
     spawnSync('git', ['-C', repository, ...REMOVE, folder], { stdio: 'ignore' });
     rmSync(folder, { recursive: true, force: true });
     rmSync(ownerPath(folder), { force: true });
+    dismissGuard();
   }
   mine.clear();
 }

@@ -11,17 +11,21 @@ import { describeBuild } from '../revision/build-process.js';
 import { type Resolved, resolveRevision, revisionOfTree } from '../revision/resolve.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
 import { addWorktree } from '../revision/worktree.js';
+import { folderDigest, type Sealed } from './binaries.js';
 import type { SessionContext } from './context.js';
 
 /** A build as launches use it. */
 export interface ArmBuild {
   folder: string;
   buildDigest: string;
+  /** What must not change while the session runs. */
+  sealed: Sealed;
 }
 
 type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & {
   folder: string;
   logPath: string | null;
+  sealed: Sealed;
 };
 
 /** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. */
@@ -55,13 +59,13 @@ export async function buildArms(
   for (const [index, [name, resolved]] of [...revisions].entries()) {
     const arms = context.plan.arms.filter((arm) => arm.revision === name).map((arm) => arm.name);
     context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
-    const { folder, logPath, ...built } = await build(context, resolved);
+    const { folder, logPath, sealed, ...built } = await build(context, resolved);
     const logName = `builds/${index}.log`;
     if (logPath === null) context.evidence.write(logName, 'Prebuilt: nothing was compiled.\n');
     else copyFileSync(logPath, context.evidence.pathOf(logName));
     const log = await context.evidence.adopt(logName);
     context.journal.append({ kind: 'build', arms, ...built, log });
-    for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest });
+    for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest, sealed });
   }
   return builds;
 }
@@ -101,6 +105,7 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
     cached,
     folder: made.folder,
     logPath,
+    sealed: { path: made.binary, digest: binarySha256 },
   };
 }
 
@@ -143,5 +148,6 @@ async function takePrebuilt(requested: string, folder: string): Promise<Built> {
     cached: true,
     folder,
     logPath: null,
+    sealed: { path: folder, digest: await folderDigest(folder) },
   };
 }

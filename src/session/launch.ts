@@ -1,5 +1,6 @@
 /** One launch of one arm from start to stop: proofs, control of coldness, warm-ups, samples, parity, counters. All of it in the journal. */
 import { randomUUID } from 'node:crypto';
+import { explainDiskFull } from '../disk-full.js';
 import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { evidenceName } from '../journal/evidence.js';
@@ -53,7 +54,8 @@ function specOf(
 }
 
 /** Writes why the session ends early, once: with the launch it happened in, or null when none was up. */
-export function recordFailure(context: SessionContext, launch: string | null, error: unknown): void {
+export function recordFailure(context: SessionContext, launch: string | null, thrown: unknown): void {
+  const error = explainDiskFull(thrown);
   if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
   // What follows the first line is the tail of a log, which is evidence already.

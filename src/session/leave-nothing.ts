@@ -4,7 +4,7 @@ import { removeWorktreesNow } from '../revision/worktree.js';
 
 let installed = false;
 
-/** Installs the exit handler once. `kill -9` does not get here: engines see their stdin close, worktrees wait for the next start. */
+/** Installs the exit handler once. `kill -9` does not get here: guards do the work then. */
 export function leaveNothingBehind(): void {
   if (installed) return;
   installed = true;

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { explainDiskFull } from '../disk-full.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
@@ -20,6 +21,7 @@ import type { Plan } from '../plan/schema.js';
 import type { Resolved } from '../revision/resolve.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { buildArms, resolveArms } from './arm-builds.js';
+import { requireUnchanged } from './binaries.js';
 import { type Concluded, conclude } from './conclude.js';
 import type { SessionContext, SessionProgress } from './context.js';
 import { recordFailure } from './launch.js';
@@ -101,7 +103,8 @@ async function record(
     await execute(context, revisions);
     complete = true;
     return null;
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainDiskFull(thrown, runFolder);
     recordFailure(context, null, error);
     if (error instanceof QualifyError) return error;
     throw error;
@@ -129,4 +132,5 @@ async function execute(context: SessionContext, revisions: Map<string, Resolved>
   const modelPath = await provideModel(context);
   const engine = new EmbeddedEngine(context.evidence, context.signal);
   await walk(context, { engine, builds, modelPath });
+  await requireUnchanged([...builds.values()].map(({ sealed }) => sealed));
 }

@@ -41,9 +41,9 @@ async function building(
 }
 
 async function assertNothingRuns(home: Home): Promise<void> {
-  const mark = `HOME=${home.path('home')}`;
-  await eventually(() => processesWithVariable(mark).length === 0);
-  assert.deepEqual(processesWithVariable(mark), []);
+  await eventually(() => processesWithVariable(home.mark).length === 0);
+  assert.deepEqual(processesWithVariable(home.mark), []);
+  assert.deepEqual(readdirSync(home.path('tmp')), []);
 }
 
 const listed = (repository: Repository): number =>
@@ -60,14 +60,17 @@ describe('a session that is ended while it builds', () => {
     await assertNothingRuns(home);
   });
 
-  test('by SIGKILL leaves no compiler, and a worktree only until the next session', async (t) => {
+  test('by SIGKILL leaves neither compiler, worktree, scratch folder nor lock', async (t) => {
     const { home, repository, started } = await building(t);
     started.child.kill('SIGKILL');
     await started.finished;
-    await assertNothingRuns(home);
-    const next = await home.run('run', home.fakeMatrix({}, { looks: [1] }), '--out', home.path('next'));
-    assert.equal(next.exitCode, 11, next.stderr);
+    const builds = home.path('cache', 'qualify', 'builds');
+    const isClean = () =>
+      listed(repository) === 1 && readdirSync(builds).length === 0 && worktrees(home).length === 0;
+    await eventually(isClean);
+    assert.deepEqual(readdirSync(builds), []);
     assert.deepEqual(worktrees(home), []);
     assert.equal(listed(repository), 1);
+    await assertNothingRuns(home);
   });
 });

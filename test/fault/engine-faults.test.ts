@@ -63,7 +63,7 @@ describe('engine faults', () => {
       const verdict = home.verdict();
       assert.equal(verdict.exitCode, exitCode);
       if (reason !== undefined) assert.ok(verdict.reasons.some(({ code }) => code === reason));
-      assert.deepEqual(processesWithVariable(`HOME=${home.path('home')}`), []);
+      assert.deepEqual(processesWithVariable(home.mark), []);
     });
   }
 });

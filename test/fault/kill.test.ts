@@ -1,6 +1,6 @@
 /** A session that is ended at any moment leaves no process, port, lock or worktree, and its folder stays readable. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,9 +46,9 @@ const isOpen = (port: number): Promise<boolean> =>
   });
 
 async function assertNothingLeft(home: Home): Promise<void> {
-  const mark = `HOME=${home.path('home')}`;
-  await eventually(() => processesWithVariable(mark).length === 0);
-  assert.deepEqual(processesWithVariable(mark), []);
+  await eventually(() => processesWithVariable(home.mark).length === 0);
+  assert.deepEqual(processesWithVariable(home.mark), []);
+  assert.deepEqual(readdirSync(home.path('tmp')), []);
   for (const port of portsOf(home)) assert.equal(await isOpen(port), false, `port ${port}`);
   const lock = await takeMachineLock({ what: 'test', wait: false, address: `\0test ${home.folder}` });
   await lock.release();

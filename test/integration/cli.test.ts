@@ -71,7 +71,10 @@ it('names what is wrong with a file of token ids', async (context) => {
   const folder = await scratchFolder(context);
   const tokens = join(folder, 'ids.json');
   for (const [text, message] of [
-    ['[1, "2"]', /expected number[\s\S]*\[1\]/],
+    ['[1, "2"]', /id "2" at index 1 is not a whole number[\s\S]*\[1\]/],
+    ['[4294967296]', /id 4294967296 at index 0 is not a whole number from 0 to 2147483647/],
+    ['[1, 2, -1]', /id -1 at index 2 is not/],
+    ['[0.5]', /id 0.5 at index 0 is not/],
     ['[]', /cannot read token ids/],
     ['[1,', /JSON/],
   ] as const) {

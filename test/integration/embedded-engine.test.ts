@@ -108,6 +108,27 @@ describe('the embedded engine, really built', () => {
     assert.match(foreign.stderr, /offset 0|magic/i);
   });
 
+  it('refuses a file without an architecture, and shows one of another with a note', async () => {
+    const number = (value: number, bytes: 4 | 8): Buffer => {
+      const buffer = Buffer.alloc(bytes);
+      buffer.writeUInt32LE(value);
+      return buffer;
+    };
+    const text = (value: string): Buffer => Buffer.concat([number(value.length, 8), Buffer.from(value)]);
+    const header = (keys: number): Buffer =>
+      Buffer.concat([Buffer.from('GGUF'), number(3, 4), number(0, 8), number(keys, 8)]);
+    writeFileSync(place('empty.gguf'), header(0));
+    const empty = await runCli(['model', 'inspect', place('empty.gguf')]);
+    assert.equal(empty.exitCode, 15, empty.stdout);
+    assert.match(empty.stderr, /names no architecture: .*general\.architecture is missing/);
+    const entry = [text('general.architecture'), number(8, 4), text('llama')];
+    writeFileSync(place('llama.gguf'), Buffer.concat([header(1), ...entry]));
+    const llama = await runCli(['model', 'inspect', place('llama.gguf')]);
+    assert.equal(llama.exitCode, 0, llama.stderr);
+    assert.match(llama.stdout, /general\.architecture +"llama"/);
+    assert.match(llama.stderr, /the architecture is "llama"; the embedded engine runs deepseek4 only/);
+  });
+
   it('reports margins that are decisive', async () => {
     const report = JSON.parse(await pass('model', 'audit', model, '--json'));
     assert.equal(report.positions, 64 + 128 + 256 + 401);

@@ -47,6 +47,19 @@ describe('qualify matrix', () => {
     assert.match(stderr, /ERR_QUALIFY_MATRIX_INVALID/);
   });
 
+  test('refuses what is no file, and what is too large, without reading it', async () => {
+    const path = join(folder, 'large.yaml');
+    writeFileSync(path, '#'.repeat(2 ** 20 + 1));
+    for (const [name, message] of [
+      ['/dev/zero', /\/dev\/zero is not a regular file/],
+      [path, /has 1048577 bytes; a matrix has at most 1048576/],
+    ] as const) {
+      const { exitCode, stderr } = await runCli(['matrix', 'lint', name]);
+      assert.equal(exitCode, 64);
+      assert.match(stderr, message);
+    }
+  });
+
   test('knows no other matrix', async () => {
     const { exitCode, stderr } = await runCli(['matrix', 'show', 'smoek']);
     assert.equal(exitCode, 64);

@@ -1,6 +1,6 @@
 /** The real CLI on fake engines, from the matrix to the exit code. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { Home } from '../support/run-cli.js';
@@ -88,6 +88,40 @@ describe('qualify run', () => {
         names.filter((name) => !allowed.includes(name)),
         [],
       );
+  });
+
+  test('gives each launch an empty HOME and TMPDIR of its own, and takes them away', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [1] });
+    // What the engine left in an earlier launch would show in the log of the next.
+    const serve = home.path('fake', 'serve');
+    const [shebang, ...rest] = readFileSync(serve, 'utf8').split('\n');
+    const look = 'ls -A "$HOME" "$TMPDIR" >&2; : >"$HOME/cache"; : >"$TMPDIR/cache"';
+    writeFileSync(serve, [shebang, look, ...rest].join('\n'));
+    await home.run('run', matrix, '--out', 'run');
+    const launches = home.journal().flatMap((entry) => (entry.kind === 'launch' ? [entry] : []));
+    const folders = launches.flatMap(({ environment: { HOME, TMPDIR } }) => [HOME ?? '', TMPDIR ?? '']);
+    assert.equal(new Set(folders).size, 4);
+    for (const { launch } of launches) {
+      const log = readFileSync(home.path('run', 'evidence', 'launches', `${launch}.log`), 'utf8');
+      assert.doesNotMatch(log, /^cache$/m);
+    }
+    for (const folder of folders) assert.equal(existsSync(folder), false, folder);
+    assert.deepEqual(readdirSync(home.path('tmp')), []);
+  });
+
+  test('gives no verdict when a file of a build changes while it runs', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [1] });
+    const serve = home.path('fake', 'serve');
+    const [shebang, ...rest] = readFileSync(serve, 'utf8').split('\n');
+    writeFileSync(home.path('fake', 'library.so'), 'one');
+    writeFileSync(serve, [shebang, `echo two >'${home.path('fake', 'library.so')}'`, ...rest].join('\n'));
+    const result = await home.run('run', matrix, '--out', 'run');
+    assert.equal(result.exitCode, 15, result.stderr);
+    assert.match(result.stderr, /ERR_QUALIFY_BINARY_CHANGED/);
+    const failures = home.journal().flatMap((entry) => (entry.kind === 'failure' ? [entry.code] : []));
+    assert.deepEqual(failures, ['ERR_QUALIFY_BINARY_CHANGED']);
   });
 
   test('fails a head that is slower than its budget with exit code 10', async (t) => {

@@ -12,6 +12,7 @@ import { completionBody, readCompletion, readProps } from '../dialect.js';
 import type { CompletionRequest, Engine, LaunchSpec, RunningEngine } from '../engine.js';
 import { ENGINE_NODE_FLAGS } from '../host-options.js';
 import { engineEnvironment, type Launched, launchServer } from '../launch.js';
+import { type LaunchFolder, makeLaunchFolder } from '../launch-folder.js';
 
 const COUNTERS_TIMEOUT_MS = 30_000;
 const nativeHost = fileURLToPath(new URL('../native-host.js', import.meta.url));
@@ -58,15 +59,21 @@ export class EmbeddedEngine implements Engine {
 
   async launch(spec: LaunchSpec): Promise<RunningEngine> {
     const { command, leading } = programOf(spec.buildFolder);
+    const folder = makeLaunchFolder();
     const group = {
       command,
       arguments: [...leading, ...serverArguments(spec)],
-      environment: engineEnvironment(spec.switches),
+      environment: engineEnvironment(folder.environment, spec.switches),
       mark: spec.nonce,
       logPath: spec.logPath,
     };
-    const launched = await launchServer(group, spec.readyTimeoutMs, this.#signal);
-    return new RunningServer(launched, this.#evidence, this.#signal);
+    try {
+      const launched = await launchServer(group, spec.readyTimeoutMs, this.#signal);
+      return new RunningServer(launched, folder, this.#evidence, this.#signal);
+    } catch (error) {
+      await folder.remove();
+      throw error;
+    }
   }
 }
 
@@ -79,10 +86,16 @@ class RunningServer implements RunningEngine {
   readonly witness: Launched['witness'];
   readonly props: string;
   readonly #launched: Launched;
+  readonly #folder: LaunchFolder;
   readonly #evidence: EvidenceFolder;
   readonly #signal: AbortSignal | undefined;
 
-  constructor(launched: Launched, evidence: EvidenceFolder, signal: AbortSignal | undefined) {
+  constructor(
+    launched: Launched,
+    folder: LaunchFolder,
+    evidence: EvidenceFolder,
+    signal: AbortSignal | undefined,
+  ) {
     const { group, port, readyMs, witness, props } = launched;
     this.pid = group.pid;
     this.port = port;
@@ -92,6 +105,7 @@ class RunningServer implements RunningEngine {
     this.witness = witness;
     this.props = props;
     this.#launched = launched;
+    this.#folder = folder;
     this.#evidence = evidence;
     this.#signal = signal;
   }
@@ -126,9 +140,11 @@ class RunningServer implements RunningEngine {
     return { counters: readProps(body).counters, props: body };
   }
 
-  stop(): ReturnType<RunningEngine['stop']> {
+  async stop(): ReturnType<RunningEngine['stop']> {
     this.#launched.client.close();
-    return this.#launched.group.stop();
+    const end = await this.#launched.group.stop();
+    await this.#folder.remove();
+    return end;
   }
 
   #abortable(): { signal?: AbortSignal } {

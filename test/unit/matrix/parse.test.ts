@@ -55,6 +55,14 @@ describe('a matrix', () => {
 
 describe('a matrix that is wrong is refused with the place and the remedy', () => {
   const cases: [string, string, RegExp][] = [
+    ['brackets without end', '['.repeat(100_000), /^m\.yaml:1:1: it is nested too deeply/],
+    ['deep nesting', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, /^m\.yaml:1:1: it is nested too deeply/],
+    ['a second document', `${good}---\n${good}`, /a second document begins; a matrix file holds one/],
+    [
+      'arms that differ only in case',
+      good.replace('  head: {}', '  head: {}\n  Head: {}'),
+      /arms "head" and "Head" differ only in case/,
+    ],
     [
       'an unknown key',
       good.replace('chunk: 32', 'chunk: 32, fase: decode'),

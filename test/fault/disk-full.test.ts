@@ -1,0 +1,49 @@
+/** A session on a disk that fills up says so, ends its engine, and leaves a folder that can be read as far as it got. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parseJournal } from '../../src/journal/read.js';
+import { processesWithVariable } from '../../src/machine/procfs.js';
+import { Repository } from '../support/repository.js';
+import { Home } from '../support/run-cli.js';
+
+const preload = new URL('../fixtures/full-disk.js', import.meta.url).href;
+const places = {
+  'the journal': 'journal.jsonl$;8',
+  evidence: 'responses/;3',
+  "an engine's log": 'launches/.*.log$;1',
+};
+
+for (const [name, place] of Object.entries(places)) {
+  test(`a disk that is full for ${name} ends the session with exit code 15`, async (t) => {
+    const home = new Home();
+    t.after(() => home.remove());
+    const environment = { NODE_OPTIONS: `--import=${preload}`, FULL_DISK: place };
+    const args = ['run', home.fakeMatrix({}, { looks: [1] }), '--out', 'run'];
+    const result = await home.start(args, { environment }).finished;
+    assert.equal(result.exitCode, 15, result.stderr);
+    assert.match(result.stderr, /The disk is full[\s\S]*at: .*run[\s\S]*next: Free some space/);
+    assert.equal(result.stderr.match(/code: /g)?.length, 1, result.stderr);
+    assert.doesNotMatch(result.stderr, /\n\s+at .*\.js:\d+/);
+    assert.deepEqual(processesWithVariable(home.mark), []);
+    const text = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
+    assert.ok(parseJournal(text, 'journal.jsonl').length >= 3);
+  });
+}
+
+test('a compiler that finds the disk full is told as that, under one code', async (t) => {
+  const home = new Home();
+  t.after(() => home.remove());
+  const repository = new Repository(home.path('repository'));
+  const says = 'message(FATAL_ERROR "a.o: No space left on device")';
+  repository.write(
+    'native/CMakeLists.txt',
+    `cmake_minimum_required(VERSION 3.20)\nproject(full NONE)\n${says}\n`,
+  );
+  repository.commit('a build that fills the disk');
+  const args = ['compare', 'HEAD', 'worktree', '--matrix', home.fakeMatrix(), '--out', home.path('run')];
+  const result = await home.start(args, { cwd: repository.folder }).finished;
+  assert.equal(result.exitCode, 15, result.stderr);
+  assert.match(result.stderr, /The disk is full/);
+  assert.deepEqual(result.stderr.match(/code: .*/g), ['code: ERR_QUALIFY_DISK_FULL']);
+});
