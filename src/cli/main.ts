@@ -32,7 +32,7 @@ const COMMANDS: Record<
     load: () => import('./verify.js'),
   },
   report: {
-    summary: 'print the report of a finished run, the losing cell first',
+    summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
   },
   plan: {
