@@ -24,4 +24,3 @@ export const EXIT = {
 } as const;
 
 export type ExitName = keyof typeof EXIT;
-export type ExitCode = (typeof EXIT)[ExitName];

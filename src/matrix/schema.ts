@@ -101,6 +101,5 @@ export type Matrix = z.infer<typeof matrixSchema>;
 export type MatrixInput = z.input<typeof matrixSchema>;
 export type Cell = z.infer<typeof cellSchema>;
 export type Arm = z.infer<typeof armSchema>;
-export type Protocol = z.infer<typeof protocolSchema>;
 export type Model = z.infer<typeof modelSchema>;
 export type Phase = z.infer<typeof phaseSchema>;
