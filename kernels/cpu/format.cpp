@@ -13,13 +13,17 @@
 namespace qk {
 namespace {
 
-constexpr std::array<Format, 8> kFormats = {{
+constexpr std::array<Format, 12> kFormats = {{
     {Type::F32, "f32", 1, 4},
     {Type::F16, "f16", 1, 2},
     {Type::BF16, "bf16", 1, 2},
     {Type::I32, "i32", 1, 4},
     {Type::Q4_0, "q4_0", 32, 18},
     {Type::Q8_0, "q8_0", 32, 34},
+    {Type::Q2_K, "q2_k", 256, 84},
+    {Type::MXFP4, "mxfp4", 32, 17},
+    {Type::ROCmFP4, "rocmfp4", 32, 18},
+    {Type::ROCmFP4_FAST, "rocmfp4_fast", 32, 17},
     {Type::ROCmFP2, "rocmfp2", 32, 10},
     {Type::ROCmFP3, "rocmfp3", 32, 14},
 }};
@@ -111,6 +115,10 @@ void dequantize(Type type, const std::byte* blocks, std::int64_t n, float* out) 
       case Type::ROCmFP2: decodeFp2(blocks, out); break;
       case Type::ROCmFP3: decodeFp3(blocks, out); break;
       case Type::I32: throw std::invalid_argument("i32 holds indices, not weights");
+      case Type::Q2_K:
+      case Type::MXFP4:
+      case Type::ROCmFP4:
+      case Type::ROCmFP4_FAST: throw std::invalid_argument("no decoder yet");
     }
   }
 }

@@ -106,6 +106,10 @@ Layout layoutOf(Type type) {
       return {fileBytesQ4_0, codeBytesQ4_0, packQ4_0};
     case Type::Q8_0:
       return {fileBytesQ8_0, codeBytesQ8_0, packQ8_0};
+    case Type::Q2_K:
+    case Type::MXFP4:
+    case Type::ROCmFP4:
+    case Type::ROCmFP4_FAST:
     case Type::I32:
       break;
   }

@@ -145,6 +145,10 @@ void quantize(Type type, const float* values, std::int64_t n, std::byte* blocks)
       case Type::ROCmFP2: encodeScaled(values, 2, nearestFp2, blocks); break;
       case Type::ROCmFP3: encodeScaled(values, 3, nearestFp3, blocks); break;
       case Type::I32: throw std::invalid_argument("i32 holds indices, not weights");
+      case Type::Q2_K:
+      case Type::MXFP4:
+      case Type::ROCmFP4:
+      case Type::ROCmFP4_FAST: throw std::invalid_argument("no encoder yet");
     }
   }
 }

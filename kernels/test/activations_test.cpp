@@ -1,5 +1,4 @@
 // Holds the int8 form of activations to its definition on every instruction set.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <limits>

@@ -1,5 +1,4 @@
 // Storage formats: decoders against written-out values, encoders byte for byte against the published vector.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <array>

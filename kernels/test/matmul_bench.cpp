@@ -1,6 +1,7 @@
 // Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa]]`. Weights of many
 // matrices follow on each other, so that they come from memory as those of experts do. One line a case: type,
 // rows per expert, us, GOPS.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
   using namespace qk;
   const std::int64_t rows = argc > 2 ? std::atoll(argv[1]) : 512;
   const std::int64_t cols = argc > 2 ? std::atoll(argv[2]) : 1024;
-  const std::int64_t experts = 64;
+  const std::int64_t experts = std::clamp<std::int64_t>((std::int64_t{1} << 26) / (rows * cols), 8, 64);
   ThreadPool pool(1);
   Counters counters;
   test::Random random(1);

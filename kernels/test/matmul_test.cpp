@@ -1,6 +1,5 @@
 // Holds the matmul to its definition: the same bits as the plain loops on every instruction set, width,
 // thread count and cut.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <limits>

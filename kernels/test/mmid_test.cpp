@@ -1,6 +1,5 @@
 // Holds both plans of the experts to plain loops over routes, to the bit: routings, masks, types, threads,
 // instruction sets.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

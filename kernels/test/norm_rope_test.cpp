@@ -1,4 +1,3 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "operation_check.h"
 #include "qk/rms_norm.h"
 #include "qk/rope.h"

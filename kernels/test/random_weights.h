@@ -2,6 +2,7 @@
 // doctest's INFO on failure.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -50,7 +51,10 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
   Weights w;
   w.matrix = {type, rows, cols, nullptr};
   w.bytes.resize(static_cast<std::size_t>(rows * w.matrix.rowBytes()));
-  for (std::byte& b : w.bytes) b = static_cast<std::byte>(random());
+  for (std::size_t at = 0; at < w.bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(w.bytes.data() + at, &word, std::min(sizeof word, w.bytes.size() - at));
+  }
   const Format& f = format(type);
   std::normal_distribution<float> normal(0.0f, 0.2f);
   for (std::size_t at = 0; at < w.bytes.size(); at += static_cast<std::size_t>(f.bytes)) {
@@ -83,8 +87,12 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
         std::memcpy(block, &value, 4);
         break;
       }
+      case Type::Q2_K:
+      case Type::MXFP4:
+      case Type::ROCmFP4:
+      case Type::ROCmFP4_FAST:
       case Type::I32:
-        throw std::invalid_argument("no weights of type I32");
+        throw std::invalid_argument("no random weights of this type");
     }
   }
   w.matrix.data = w.bytes.data();

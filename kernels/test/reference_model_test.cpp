@@ -1,6 +1,5 @@
 // The oracle is held to what its formulae say about who can influence whom; its operations have tests of
 // their own.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "qk/reference_model.h"
 
 #include <map>

@@ -1,5 +1,4 @@
 // Holds the route sort to a stable sort, and its tables to each other.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

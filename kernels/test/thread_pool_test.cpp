@@ -1,6 +1,5 @@
 // Holds the pool to its contract: every item once, failures reach the caller, idle threads use no CPU,
 // pinning names what it lacks.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -131,6 +131,10 @@ void randomBlocks(const CounterRandom& random, qk::Type type, double deviation, 
         std::memcpy(out, &value, sizeof value);
       }
       return;
+    case qk::Type::Q2_K:
+    case qk::Type::MXFP4:
+    case qk::Type::ROCmFP4:
+    case qk::Type::ROCmFP4_FAST:
     case qk::Type::I32: break;
   }
   throw std::invalid_argument("random weights cannot be stored as i32");

@@ -1,16 +1,56 @@
-// Reads switches from the environment. Every name, default and allowed value is stated here once.
+// Reads switches from the environment. Every name and allowed value is stated here once.
 #include "switches.h"
 
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>
+#include <variant>
+#include <vector>
 
 namespace qe {
 namespace {
 
-constexpr const char* kGroupedPrefill = "DFLASH_MOE_GROUPED_MMID_PREFILL";
-constexpr const char* kExpertMajorMinTokens = "DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS";
 constexpr std::int64_t kMostTokens = 1 << 20;
+constexpr std::int64_t kMostOwners = 64;
+constexpr std::int64_t kMostMiB = std::int64_t{1} << 30;
+
+struct Flag {
+  bool Switches::*value;
+};
+struct Count {
+  std::int64_t Switches::*value;
+  std::int64_t least, most;
+};
+struct OptionalCount {
+  std::optional<std::int64_t> Switches::*value;
+  std::int64_t least, most;
+};
+struct Text {
+  std::optional<std::string> Switches::*value;
+};
+struct Entry {
+  const char* name;
+  std::variant<Flag, Count, OptionalCount, Text> kind;
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = {
+      {"DFLASH_MOE_GROUPED_MMID_PREFILL", Flag{&Switches::groupedPrefill}},
+      {"DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS", Count{&Switches::expertMajorMinTokens, 1, kMostTokens}},
+      {"DFLASH_MOE_FUSED_COMBINE", Flag{&Switches::fusedCombine}},
+      {"GGML_CUDA_MMQ_MOE_ADAPTIVE_X", Flag{&Switches::adaptiveTile}},
+      {"GGML_CUDA_MMQ_MOE_PERSISTENT", Flag{&Switches::persistentQueue}},
+      {"DFLASH_MOE_OWNERS", Count{&Switches::owners, 1, kMostOwners}},
+      {"DFLASH_EXPERT_BUDGET_MB", OptionalCount{&Switches::expertBudgetMiB, 0, kMostMiB}},
+      {"DFLASH_DS4_HOTNESS_CSV", Text{&Switches::hotnessCsv}},
+      {"DFLASH_DS4_DIRECT_INDEXER_TOPK", Flag{&Switches::directTopK}},
+      {"GGML_CUDA_MLA_STREAM_TOPK", Flag{&Switches::streamTopK}},
+      {"GGML_CUDA_MLA_STREAM_F32_STAGE", Flag{&Switches::streamStage}},
+      {"GGML_CUDA_MLA_STREAM_FAST_EXP", Flag{&Switches::streamFastExp}},
+      {"DFLASH_DS4_LONG_CONTEXT_CHUNK", Count{&Switches::longContextChunk, 1, kMostTokens}},
+  };
+  return all;
+}
 
 [[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
   throw std::invalid_argument(name + "=\"" + value + "\" is not understood: " + allowed);
@@ -21,24 +61,43 @@ bool readFlag(const std::string& name, const std::string& value) {
   refuse(name, value, "allowed are 0 and 1");
 }
 
-std::int64_t readCount(const std::string& name, const std::string& value) {
+std::int64_t readCount(const std::string& name, const std::string& value, std::int64_t least, std::int64_t most) {
   std::int64_t count = 0;
   const char* end = value.data() + value.size();
   const auto [parsed, error] = std::from_chars(value.data(), end, count);
-  if (error != std::errc() || parsed != end || count < 1 || count > kMostTokens) {
-    refuse(name, value, "allowed is a whole number of tokens from 1 to " + std::to_string(kMostTokens));
+  if (error != std::errc() || parsed != end || count < least || count > most) {
+    refuse(name, value,
+           "allowed is a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return count;
 }
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 }  // namespace
 
 Switches Switches::read(const Lookup& lookup) {
   Switches switches;
-  if (const auto value = lookup(kGroupedPrefill))
-    switches.groupedPrefill = readFlag(kGroupedPrefill, *value);
-  if (const auto value = lookup(kExpertMajorMinTokens)) {
-    switches.expertMajorMinTokens = readCount(kExpertMajorMinTokens, *value);
+  for (const Entry& entry : entries()) {
+    const std::string name = entry.name;
+    const auto value = lookup(name);
+    if (!value) continue;
+    std::visit(Overloaded{
+                   [&](const Flag& flag) { switches.*flag.value = readFlag(name, *value); },
+                   [&](const Count& count) {
+                     switches.*count.value = readCount(name, *value, count.least, count.most);
+                   },
+                   [&](const OptionalCount& count) {
+                     switches.*count.value = readCount(name, *value, count.least, count.most);
+                   },
+                   [&](const Text& text) { switches.*text.value = *value; },
+               },
+               entry.kind);
   }
   return switches;
 }
@@ -51,10 +110,20 @@ Switches Switches::fromEnvironment() {
 }
 
 std::map<std::string, std::string> Switches::effective() const {
-  return {
-      {kGroupedPrefill, groupedPrefill ? "1" : "0"},
-      {kExpertMajorMinTokens, std::to_string(expertMajorMinTokens)},
-  };
+  std::map<std::string, std::string> values;
+  for (const Entry& entry : entries()) {
+    values[entry.name] = std::visit(
+        Overloaded{
+            [&](const Flag& flag) { return std::string(this->*flag.value ? "1" : "0"); },
+            [&](const Count& count) { return std::to_string(this->*count.value); },
+            [&](const OptionalCount& count) {
+              return this->*count.value ? std::to_string(*(this->*count.value)) : std::string();
+            },
+            [&](const Text& text) { return (this->*text.value).value_or(""); },
+        },
+        entry.kind);
+  }
+  return values;
 }
 
 }  // namespace qe

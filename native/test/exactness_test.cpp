@@ -1,6 +1,5 @@
 // The bits of the logits depend on the file and the tokens alone: chunks, threads, plans, instruction sets,
 // prefix reuse and earlier requests do not show in them.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <cmath>

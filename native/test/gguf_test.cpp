@@ -1,5 +1,4 @@
 // The GGUF reader: what it reads, and that nothing which a file may claim or hold makes it do worse than throw.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Created models: their bytes, what the file promises about its weights, what a wrong file is told, and that failure
 // leaves nothing behind.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>

@@ -1,5 +1,4 @@
 // The fast path against the fp64 oracle of kernels/reference.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

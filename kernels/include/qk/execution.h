@@ -20,14 +20,27 @@ enum class Kernel : std::uint8_t {
   matmulQ4_0,
   matmulROCmFP3,
   matmulROCmFP2,
+  matmulROCmFP4,
+  matmulROCmFP4Fast,
+  matmulQ2_K,
+  matmulMXFP4,
   routeSort,
-  serialExpert,   // one expert's whole launch sequence
-  groupedGateUp,  // one call over all experts
-  groupedDown,
+  serialExpert,        // one expert's whole launch sequence
+  groupedGateUp,       // one call over all experts
+  groupedDown,         // y of every route is written, for `combine`
+  groupedDownCombine,  // fused: rows are added to their tokens as they come
+  adaptiveTile,        // a grouped call whose token tiles are chosen from the rows of each expert
+  persistentQueue,     // a grouped call that is one queue of items over all experts
+  ownerExperts,        // one owner's part of a layer
   sharedExpert,
   combine,
+  attentionMasked,    // over all visible entries, under a mask
+  attentionGathered,  // over a compact copy of the selected rows
+  attentionStreamed,  // over the selected rows where they lie, block by block
+  attentionStaged,    // as streamed, each block of rows staged in fp32
+  attentionFastExp,   // as staged, with the fast exponential
 };
-inline constexpr std::size_t kernelCount = static_cast<std::size_t>(Kernel::combine) + 1;
+inline constexpr std::size_t kernelCount = static_cast<std::size_t>(Kernel::attentionFastExp) + 1;
 
 // As reported: "matmul.q8_0", "mmid.serial.expert", "mmid.grouped.gate_up", "combine", ...
 std::string_view name(Kernel kernel);

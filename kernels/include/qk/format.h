@@ -12,8 +12,12 @@ enum class Type : std::uint32_t {
   F16 = 1,
   Q4_0 = 2,
   Q8_0 = 8,
+  Q2_K = 10,
   I32 = 26,
   BF16 = 30,
+  MXFP4 = 39,
+  ROCmFP4 = 100,
+  ROCmFP4_FAST = 101,
   ROCmFP3 = 104,
   ROCmFP2 = 107,
 };
