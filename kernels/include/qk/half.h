@@ -63,4 +63,9 @@ inline float scaleByteToFloat(std::uint8_t byte) {
   return std::bit_cast<float>(((exponent + 119) << 23) | (mantissa << 20));  // (8 + m) * 2^(exponent - 11)
 }
 
+// Scale byte of MXFP4: 2^(byte - 128), half of what E8M0 says because the levels are doubled; 0 and 1 are subnormal.
+inline float halfE8M0ToFloat(std::uint8_t byte) {
+  return std::bit_cast<float>(byte < 2 ? 0x00200000u << byte : std::uint32_t{byte - 1u} << 23);
+}
+
 }  // namespace qk
