@@ -106,7 +106,7 @@ void matmulWeights(const PackedMatrix& w, std::int64_t firstTile, std::int64_t l
 }  // namespace
 
 void matmulFloat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const float* const* x,
-                 std::int64_t tokens, float* y, std::int64_t yStride) {
+                 std::int64_t tokens, TokenTiles, float* y, std::int64_t yStride) {
   switch (w.type) {
     case Type::F16:
       return matmulWeights<WeightsF16>(w, firstTile, lastTile, x, tokens, y, yStride);

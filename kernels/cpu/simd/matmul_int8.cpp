@@ -176,7 +176,8 @@ void matmulFormat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t la
 }  // namespace
 
 void matmulInt8(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile,
-                const ActivationBlock* const* x, std::int64_t tokens, float* y, std::int64_t yStride) {
+                const ActivationBlock* const* x, std::int64_t tokens, TokenTiles, float* y,
+                std::int64_t yStride) {
   switch (w.type) {
     case Type::ROCmFP2:
       return matmulFormat<FormatROCmFP2>(w, firstTile, lastTile, x, tokens, y, yStride);
