@@ -8,7 +8,6 @@
 
 #include "qk/isa.h"
 
-#ifdef QK_X86
 // Declares the same functions in the namespace of every instruction set.
 #define QK_DECLARE_VARIANTS(...) \
   namespace qk::portable {       \
@@ -20,16 +19,26 @@
   namespace qk::avx512 {         \
   __VA_ARGS__                    \
   }
-#define QK_PICK(isa, function) \
-  (::qk::cpu::pick(isa, &::qk::portable::function, &::qk::avx2::function, &::qk::avx512::function))
+
+// The copy of a function for one instruction set, null where the build lacks it (see QUALIFY_ISAS).
+#ifdef QK_HAS_PORTABLE
+#define QK_PORTABLE(function) &::qk::portable::function
 #else
-#define QK_DECLARE_VARIANTS(...) \
-  namespace qk::portable {       \
-  __VA_ARGS__                    \
-  }
-#define QK_PICK(isa, function) \
-  (::qk::cpu::pick<decltype(&::qk::portable::function)>(isa, &::qk::portable::function, nullptr, nullptr))
+#define QK_PORTABLE(function) nullptr
 #endif
+#ifdef QK_HAS_AVX2
+#define QK_AVX2(function) &::qk::avx2::function
+#else
+#define QK_AVX2(function) nullptr
+#endif
+#ifdef QK_HAS_AVX512
+#define QK_AVX512(function) &::qk::avx512::function
+#else
+#define QK_AVX512(function) nullptr
+#endif
+#define QK_PICK(isa, function)                                                                           \
+  (::qk::cpu::pick<decltype(&::qk::portable::function)>(isa, QK_PORTABLE(function), QK_AVX2(function), \
+                                                        QK_AVX512(function)))
 
 namespace qk::cpu {
 

@@ -1,0 +1,72 @@
+// Owns the run of the benchmarks and the form of their lines.
+#include <algorithm>
+#include <thread>
+
+#include "bench.h"
+#include "json_line.h"
+
+namespace suite {
+namespace {
+
+void tellCeiling(qk::Isa isa, const char* name, const char* unit, const Ceiling& ceiling, int threads) {
+  JsonLine("ceiling")
+      .text("name", name)
+      .text("isa", qk::name(isa))
+      .text("unit", unit)
+      .number("one", ceiling.one)
+      .number("all", ceiling.all)
+      .integer("threads", threads)
+      .print();
+}
+
+void runAll(const Options& options, qk::Isa isa, qk::ThreadPool& one, qk::ThreadPool& many) {
+  const Bench bench{isa,
+                    one,
+                    many,
+                    int8Ceiling(isa, many),
+                    floatCeiling(isa, many),
+                    memoryCeiling(many, options.quick),
+                    options.quick,
+                    options.filter};
+  tellCeiling(isa, "int8 dot", "GOPS", bench.int8, many.threads());
+  tellCeiling(isa, "fp32 fma", "GFLOPS", bench.float32, many.threads());
+  tellCeiling(isa, "memory read", "GB/s", bench.memory, many.threads());
+  benchMatmul(bench);
+  benchExperts(bench);
+  benchAttention(bench);
+  benchOperations(bench);
+}
+
+}  // namespace
+
+void measure(const Bench& bench, const Subject& subject, const std::vector<Side>& sides) {
+  const Clock clock = subject.threads > 1 ? Clock::wall : Clock::threadCpu;
+  const std::vector<double> times = medianSeconds(sides, clock, bench.effort());
+  const Ceiling& ceiling = subject.bound == Bound::int8      ? bench.int8
+                           : subject.bound == Bound::float32 ? bench.float32
+                                                             : bench.memory;
+  const double rate = subject.work / times[0] * 1e-9;
+  JsonLine line("measure");
+  line.text("op", subject.op).text("shape", subject.shape).text("isa", qk::name(bench.isa));
+  line.integer("threads", subject.threads).number("us", times[0] * 1e6).number("rate", rate);
+  line.text("unit", subject.bound == Bound::int8 ? "GOPS" : subject.bound == Bound::float32 ? "GFLOPS" : "GB/s");
+  line.number("ofCeiling", rate / ceiling.of(subject.threads));
+  if (times.size() > 1) line.text("against", subject.against).number("speedup", times[1] / times[0]);
+  line.print();
+}
+
+int benchCommand(const Options& options) {
+  const int cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  qk::ThreadPool one(1), many(options.threads > 0 ? options.threads : cpus);
+  const std::vector<qk::Isa> isas = options.isas.empty() ? std::vector<qk::Isa>{qk::bestIsa()} : options.isas;
+  JsonLine("header").integer("version", 1).integer("threads", many.threads()).flag("quick", options.quick).print();
+  int code = 0;
+  for (const qk::Isa isa : isas) {
+    if (qk::supported(isa)) runAll(options, isa, one, many);
+    else code = exitUnsupported;
+  }
+  JsonLine("end").print();
+  return code;
+}
+
+}  // namespace suite
