@@ -21,6 +21,8 @@ export const EXIT = {
   invalid: 16,
   /** Wrong flags, or a file of the user's that does not parse. */
   usage: 64,
+  /** What was asked cannot run on this CPU (`qualify kernels`): nothing is proved. Test runners read it as skipped. */
+  unsupported: 77,
 } as const;
 
 export type ExitName = keyof typeof EXIT;

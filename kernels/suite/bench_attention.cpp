@@ -3,6 +3,7 @@
 
 #include "../test/random_weights.h"
 #include "bench.h"
+#include "qk/aligned_buffer.h"
 #include "qk/attention.h"
 
 namespace suite {

@@ -40,6 +40,7 @@ void runAll(const Options& options, qk::Isa isa, qk::ThreadPool& one, qk::Thread
 }  // namespace
 
 void measure(const Bench& bench, const Subject& subject, const std::vector<Side>& sides) {
+  if (!bench.wants(subject.op)) return;
   const Clock clock = subject.threads > 1 ? Clock::wall : Clock::threadCpu;
   const std::vector<double> times = medianSeconds(sides, clock, bench.effort());
   const Ceiling& ceiling = subject.bound == Bound::int8      ? bench.int8

@@ -4,6 +4,7 @@
 
 #include "../test/random_weights.h"
 #include "bench.h"
+#include "qk/activations.h"
 #include "qk/combine.h"
 #include "qk/compressor.h"
 #include "qk/hyper.h"

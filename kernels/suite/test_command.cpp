@@ -96,14 +96,15 @@ int testCommand(const Options& options) {
   JsonLine header("header");
   header.integer("version", 1).text("seed", std::to_string(options.seed)).integer("threads", threads);
   header.flag("thorough", options.thorough).integer("cases", static_cast<std::int64_t>(chosen.size()));
-  std::string names;
+  std::string names, supported;
   bool missing = false;
   for (const qk::Isa isa : kIsas) {
     if (!wanted(options.isas, isa)) continue;
     names += std::string(names.empty() ? "" : " ") + std::string(qk::name(isa));
+    if (qk::supported(isa)) supported += std::string(supported.empty() ? "" : " ") + std::string(qk::name(isa));
     missing = missing || (!options.isas.empty() && !qk::supported(isa));
   }
-  header.text("isas", names).print();
+  header.text("isas", names).text("supported", supported).print();
   qk::ThreadPool single(1), many(threads);
   Tally tally;
   for (const Case* one : chosen) runCase(*one, options, single, many, tally);

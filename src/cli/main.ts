@@ -49,6 +49,10 @@ const COMMANDS: Record<
     summary: 'the embedded engine by itself: serve a model, write its logits',
     load: () => import('./engine.js'),
   },
+  kernels: {
+    summary: 'the kernels by themselves: parity with their references, and speed',
+    load: () => import('./kernels.js'),
+  },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };
 

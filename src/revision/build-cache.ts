@@ -1,5 +1,5 @@
 /**
- * Builds of engines, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
+ * Builds, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
  * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to.
  */
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { sha256Schema } from '../plan/schema.js';
 import { buildDigestOf } from './build-digest.js';
 import { type BuildProgress, closeLog, openLog, runStep } from './build-process.js';
 import { withCacheLock } from './cache-lock.js';
-import { BINARY_NAME, binaryPath, recipeDigest, recipeEnvironment, recipeSteps } from './recipe.js';
+import { engineRecipe, type Recipe, recipeEnvironment, recipeSteps } from './recipe.js';
 import { sourceTreeDigest } from './source-tree.js';
 import { findToolchain, type Toolchain } from './toolchain.js';
 
@@ -29,9 +29,9 @@ const buildFileSchema = z.strictObject({
 
 /** A build, ready to be launched. */
 export interface EngineBuild extends z.infer<typeof buildFileSchema> {
-  /** Absolute folder that holds `engine.node`. */
+  /** Absolute folder that holds the binary. */
   folder: string;
-  /** Absolute path of `engine.node`. */
+  /** Absolute path of `engine.node`, or of what another recipe makes. */
   binary: string;
   /** False when it was made just now. */
   cached: boolean;
@@ -39,6 +39,8 @@ export interface EngineBuild extends z.infer<typeof buildFileSchema> {
 }
 
 export interface BuildOptions {
+  /** What is built; the engine unless told. */
+  recipe?: Recipe;
   /** Folder with `native/` and `kernels/`. */
   sourceFolder: string;
   /** Digest of the sources when it is known already (see `sourceTreeDigest`). */
@@ -48,10 +50,10 @@ export interface BuildOptions {
   signal?: AbortSignal;
 }
 
-async function readCached(folder: string): Promise<EngineBuild | undefined> {
+async function readCached(folder: string, { binaryName }: Recipe): Promise<EngineBuild | undefined> {
   const text = await readFile(join(folder, 'build.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const binary = binaryPath(folder);
+  const binary = join(folder, binaryName);
   try {
     const file = buildFileSchema.parse(JSON.parse(text));
     if ((await sha256File(binary)) !== file.binarySha256) return undefined;
@@ -70,6 +72,7 @@ async function removeScratch(builds: string, prefix: string): Promise<void> {
 }
 
 async function failed(
+  what: string,
   step: string,
   exitCode: number | null,
   tail: string[],
@@ -82,7 +85,7 @@ async function failed(
   await copyFile(log, kept);
   throw new QualifyError(
     'ERR_QUALIFY_BUILD_FAILED',
-    `the engine's build failed in step ${step} (exit ${exitCode ?? 'by signal'}):\n${tail.join('\n')}`,
+    `the build of ${what} failed in step ${step} (exit ${exitCode ?? 'by signal'}):\n${tail.join('\n')}`,
     {
       exit: 'infrastructure',
       hint: 'read the log; the command that failed is on a line that begins with $',
@@ -100,6 +103,7 @@ const sourcesChanged = (folder: string): QualifyError =>
 
 async function make(
   options: BuildOptions,
+  recipe: Recipe,
   digests: { treeDigest: string; buildDigest: string },
   toolchain: Toolchain,
   folder: string,
@@ -116,23 +120,23 @@ async function make(
     await mkdir(build);
     const log = openLog(join(result, 'build.log'));
     const place = { source: resolve(options.sourceFolder), build, jobs: availableParallelism() };
-    for (const step of recipeSteps(place, toolchain)) {
+    for (const step of recipeSteps(recipe, place, toolchain)) {
       const outcome = await runStep(step, { environment: recipeEnvironment(), log, ...options });
       if (outcome.exitCode !== 0) {
         await closeLog(log);
-        await failed(step.name, outcome.exitCode, outcome.tail, join(result, 'build.log'), builds);
+        await failed(recipe.what, step.name, outcome.exitCode, outcome.tail, join(result, 'build.log'), builds);
       }
     }
     await closeLog(log);
     // A build takes minutes on a busy machine, and people go on editing or switch branches under it.
-    if ((await sourceTreeDigest(options.sourceFolder)) !== digests.treeDigest)
+    if ((await sourceTreeDigest(options.sourceFolder, recipe.leftOut)) !== digests.treeDigest)
       throw sourcesChanged(options.sourceFolder);
-    await copyFile(binaryPath(build), binaryPath(result));
+    await copyFile(join(build, recipe.binaryName), join(result, recipe.binaryName));
     const file = {
       ...digests,
-      recipeDigest,
+      recipeDigest: recipe.digest,
       toolchain: toolchain.versions,
-      binarySha256: await sha256File(binaryPath(result)),
+      binarySha256: await sha256File(join(result, recipe.binaryName)),
     };
     await writeFile(join(result, 'build.json'), `${JSON.stringify(file, null, 2)}\n`);
     await rm(folder, { recursive: true, force: true });
@@ -140,7 +144,7 @@ async function make(
     return {
       ...file,
       folder,
-      binary: join(folder, BINARY_NAME),
+      binary: join(folder, recipe.binaryName),
       cached: false,
       logPath: join(folder, 'build.log'),
     };
@@ -157,15 +161,18 @@ async function make(
  */
 export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
   const toolchain = await findToolchain();
-  const treeDigest = options.treeDigest ?? (await sourceTreeDigest(options.sourceFolder));
-  const buildDigest = buildDigestOf(treeDigest, recipeDigest, toolchain.versions);
+  const recipe = options.recipe ?? engineRecipe;
+  const treeDigest = options.treeDigest ?? (await sourceTreeDigest(options.sourceFolder, recipe.leftOut));
+  const buildDigest = buildDigestOf(treeDigest, recipe.digest, toolchain.versions);
   const builds = join(cacheFolder(), 'builds');
   const folder = join(builds, buildDigest);
-  const found = await readCached(folder);
+  const found = await readCached(folder, recipe);
   if (found !== undefined) return found;
   return withCacheLock(
     `${folder}.lock`,
-    async () => (await readCached(folder)) ?? make(options, { treeDigest, buildDigest }, toolchain, folder),
+    async () =>
+      (await readCached(folder, recipe)) ??
+      make(options, recipe, { treeDigest, buildDigest }, toolchain, folder),
     {
       signal: options.signal,
       onWait: (pid) =>
@@ -179,7 +186,7 @@ export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
   );
 }
 
-/** The build of the harness's own `native/` and `kernels/`: what `qualify model` and `qualify engine` run. */
+/** A build of the harness's own `native/` and `kernels/`: what `qualify model`, `engine` and `kernels` run. */
 export function embeddedBuild(options: Omit<BuildOptions, 'sourceFolder'> = {}): Promise<EngineBuild> {
   return buildEngine({ ...options, sourceFolder: harnessFolder });
 }

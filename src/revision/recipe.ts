@@ -1,13 +1,28 @@
 /**
  * The one way in which an engine of ours is built, the same for every revision: plain CMake, Release, an environment
- * without the user's compiler flags. The text of the recipe is part of a build's digest, so a change of it rebuilds.
+ * without the user's compiler flags. The text of a recipe is part of a build's digest, so a change of it rebuilds. The
+ * program of the kernel suite is built in the same way from the same sources.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { TEST_FOLDERS } from './source-tree.js';
 import type { Toolchain } from './toolchain.js';
 
 /** Variables of the user's environment that a build sees. CXXFLAGS and the like would make two arms unlike. */
 const ENVIRONMENT = ['PATH', 'HOME', 'TMPDIR'] as const;
+
+/** What the sources can be built into. */
+export interface Recipe {
+  /** As progress and errors name it. */
+  what: string;
+  /** File that a build must leave in its build folder. */
+  binaryName: string;
+  /** Folders of the sources that it does not depend on. */
+  leftOut: readonly string[];
+  configure: readonly string[];
+  build: readonly string[];
+  /** SHA-256 of the recipe's text. */
+  digest: string;
+}
 
 const CONFIGURE = [
   '-S',
@@ -20,24 +35,34 @@ const CONFIGURE = [
   '-DCMAKE_CXX_COMPILER={compiler}',
   // Keeps the places of this machine out of the binary: the same sources give the same bytes in any folder.
   '-DCMAKE_CXX_FLAGS=-ffile-prefix-map={source}=. -ffile-prefix-map={build}=build',
-  '-DQUALIFY_NODE_MODULES={nodeModules}',
 ];
-const BUILD = ['--build', '{build}', '--target', 'engine', '--parallel', '{jobs}'];
 
-/** What the recipe says, before anything of this machine is filled in. */
-export const recipeText = JSON.stringify({
-  version: 1,
-  tool: 'cmake',
-  configure: CONFIGURE,
-  build: BUILD,
-  environment: ENVIRONMENT,
+function recipe(parts: Omit<Recipe, 'digest' | 'build'> & { target: string }): Recipe {
+  const { what, binaryName, leftOut, configure, target } = parts;
+  const build = ['--build', '{build}', '--target', target, '--parallel', '{jobs}'];
+  // What the recipe says, before anything of this machine is filled in.
+  const text = JSON.stringify({ version: 1, tool: 'cmake', configure, build, environment: ENVIRONMENT });
+  return { what, binaryName, leftOut, configure, build, digest: createHash('sha256').update(text).digest('hex') };
+}
+
+/** The engine: the addon that `native-host` loads. */
+export const engineRecipe = recipe({
+  what: 'the engine',
+  binaryName: 'engine.node',
+  leftOut: TEST_FOLDERS,
+  configure: [...CONFIGURE, '-DQUALIFY_NODE_MODULES={nodeModules}'],
+  target: 'engine',
 });
 
-/** SHA-256 of the recipe's text. */
-export const recipeDigest = createHash('sha256').update(recipeText).digest('hex');
-
-/** File that a build must leave in its build folder. */
-export const BINARY_NAME = 'engine.node';
+/** The program that `qualify kernels` runs. */
+export const suiteRecipe = recipe({
+  what: 'the kernel suite',
+  binaryName: 'qualify-kernels',
+  // It includes the makers of random weights that the C++ tests use.
+  leftOut: ['native/test'],
+  configure: [...CONFIGURE, '-DQUALIFY_SUITE=ON'],
+  target: 'qualify-kernels',
+});
 
 export interface RecipeStep {
   name: 'configure' | 'compile';
@@ -47,6 +72,7 @@ export interface RecipeStep {
 
 /** The steps for one build of the sources at `source` in the scratch folder `build`. */
 export function recipeSteps(
+  { configure, build }: Recipe,
   place: { source: string; build: string; jobs: number },
   toolchain: Toolchain,
 ): RecipeStep[] {
@@ -60,8 +86,8 @@ export function recipeSteps(
   };
   const fill = (text: string) => text.replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
   return [
-    { name: 'configure', program: toolchain.cmakePath, arguments: CONFIGURE.map(fill) },
-    { name: 'compile', program: toolchain.cmakePath, arguments: BUILD.map(fill) },
+    { name: 'configure', program: toolchain.cmakePath, arguments: configure.map(fill) },
+    { name: 'compile', program: toolchain.cmakePath, arguments: build.map(fill) },
   ];
 }
 
@@ -74,6 +100,3 @@ export function recipeEnvironment(environment: NodeJS.ProcessEnv = process.env):
   }
   return kept;
 }
-
-/** Path of the binary inside a build folder. */
-export const binaryPath = (folder: string): string => join(folder, BINARY_NAME);

@@ -7,19 +7,25 @@ import { QualifyError } from '../errors.js';
 /** The folders of a revision that a build is made of. */
 export const SOURCE_FOLDERS = ['kernels', 'native'] as const;
 
-/** Folders below those that the recipe does not build: the C++ tests. A change of a test makes no other engine. */
-export const TEST_FOLDERS: readonly string[] = SOURCE_FOLDERS.map((folder) => `${folder}/test`);
+/**
+ * Folders below those that no engine is built from: the C++ tests and the suite of kernels. A change of them makes no
+ * other engine.
+ */
+export const TEST_FOLDERS: readonly string[] = [
+  ...SOURCE_FOLDERS.map((folder) => `${folder}/test`),
+  'kernels/suite',
+];
 
 const BUILD_FOLDER = /^build(-.*)?$/;
 
-async function listFiles(root: string, relative: string): Promise<string[]> {
+async function listFiles(root: string, relative: string, leftOut: readonly string[]): Promise<string[]> {
   const entries = await readdir(join(root, relative), { withFileTypes: true });
   const found: string[] = [];
   for (const entry of entries) {
     const path = `${relative}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!BUILD_FOLDER.test(entry.name) && !TEST_FOLDERS.includes(path))
-        found.push(...(await listFiles(root, path)));
+      if (!BUILD_FOLDER.test(entry.name) && !leftOut.includes(path))
+        found.push(...(await listFiles(root, path, leftOut)));
     } else {
       found.push(path);
     }
@@ -29,13 +35,16 @@ async function listFiles(root: string, relative: string): Promise<string[]> {
 
 /**
  * SHA-256 over `<kind> <path> NUL <sha256 of the content> LF` of every file below `native/` and `kernels/`, in the
- * order of the path's bytes. `kind` is `file` or `link`. Build folders and the C++ tests are left out.
+ * order of the path's bytes. `kind` is `file` or `link`. Build folders are left out, and what an engine is not made of.
  * @throws ERR_QUALIFY_NO_ENGINE_SOURCES when `sourceFolder` is not an engine of ours.
  */
-export async function sourceTreeDigest(sourceFolder: string): Promise<string> {
+export async function sourceTreeDigest(
+  sourceFolder: string,
+  leftOut: readonly string[] = TEST_FOLDERS,
+): Promise<string> {
   const paths: string[] = [];
   for (const folder of SOURCE_FOLDERS) {
-    const list = await listFiles(sourceFolder, folder).catch((error: unknown) => {
+    const list = await listFiles(sourceFolder, folder, leftOut).catch((error: unknown) => {
       throw new QualifyError(
         'ERR_QUALIFY_NO_ENGINE_SOURCES',
         `${sourceFolder} has no readable folder ${folder}/`,
