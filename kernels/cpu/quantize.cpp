@@ -24,19 +24,10 @@ struct Coded {
 // The nearest level of each codebook to a value divided by the scale; `bits` is the width of a code.
 struct Fp2 {
   static constexpr int bits = 2;
-  // {-1, 0, 1, 2}; at a tie the lower code, which is the first one found.
-  static Coded nearest(float scaled) {
-    Coded best = {0, -1};
-    float bestDistance = std::fabs(scaled + 1);
-    for (std::uint8_t code = 1; code < 4; ++code) {
-      const float level = static_cast<float>(code) - 1;
-      const float distance = std::fabs(scaled - level);
-      if (distance < bestDistance) {
-        best = {code, level};
-        bestDistance = distance;
-      }
-    }
-    return best;
+  // {-1, 0, 1, 2}; at a tie the lower code.
+  Coded nearest(float scaled) const {
+    const int code = (scaled > -0.5f ? 1 : 0) + (scaled > 0.5f ? 1 : 0) + (scaled > 1.5f ? 1 : 0);
+    return {static_cast<std::uint8_t>(code), static_cast<float>(code - 1)};
   }
 };
 
@@ -62,6 +53,21 @@ constexpr SignedCodebook<3, 4> kFp3 = {{0, 1, 2, 4}, {0.5f, 1.5f, 3}};
 constexpr SignedCodebook<4, 8> kFp4 = {{0, 1, 2, 3, 4, 6, 8, 10}, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 9}};
 constexpr SignedCodebook<4, 8> kMxfp4 = {{0, 1, 2, 3, 4, 6, 8, 12}, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10}};
 
+// Scales of all bytes and their float reciprocals.
+struct Scales {
+  std::array<float, 127> scale{};
+  std::array<float, 127> inverse{};
+};
+constexpr Scales makeScales() {
+  Scales all;
+  for (std::size_t byte = 1; byte <= 126; ++byte) {
+    all.scale[byte] = scaleByteToFloat(static_cast<std::uint8_t>(byte));
+    all.inverse[byte] = 1.0f / all.scale[byte];
+  }
+  return all;
+}
+constexpr Scales kScales = makeScales();
+
 struct Candidate {
   std::uint8_t scaleByte = 0;
   std::array<std::uint8_t, 32> codes{};
@@ -80,9 +86,10 @@ struct Group {
 // with false as soon as the candidate cannot replace `best`: no term is negative, so no later sum is smaller. The largest
 // value is asked first, because most scales fail on it.
 template <class Codebook>
-bool tryScale(const Codebook& codebook, const Group& group, int byte, const Candidate& best, Candidate& candidate) {
-  const float scale = scaleByteToFloat(static_cast<std::uint8_t>(byte));
-  const float inverse = 1.0f / scale;
+bool tryScale(const Codebook& codebook, const Group& group, std::size_t byte, const Candidate& best,
+              Candidate& candidate) {
+  const float scale = kScales.scale[byte];
+  const float inverse = kScales.inverse[byte];
   const auto term = [&](std::size_t i) {
     const Coded coded = codebook.nearest(group.x[i] * inverse);
     const float difference = group.x[i] - coded.level * scale;
@@ -108,16 +115,15 @@ Candidate searchScale(const Codebook& codebook, const Group& group) {
     return best;
   }
   // A first guess, only so that the search below can give up early.
-  int guess = 1;
+  std::size_t guess = 1;
   const float reach = codebook.nearest(std::numeric_limits<float>::max()).level;
-  while (guess < 126 && scaleByteToFloat(static_cast<std::uint8_t>(guess)) * reach < largest) ++guess;
+  while (guess < 126 && kScales.scale[guess] * reach < largest) ++guess;
   Candidate candidate;
-  candidate.scaleByte = 0;
   if (tryScale(codebook, group, guess, best, candidate)) best = candidate;
-  for (int byte = 1; byte <= 126; ++byte) {
+  for (std::size_t byte = 1; byte <= 126; ++byte) {
     if (tryScale(codebook, group, byte, best, candidate)) best = candidate;
     // From here on every value goes to zero and the error is the same; the lowest of equals wins.
-    if (largest * (1.0f / scaleByteToFloat(static_cast<std::uint8_t>(byte))) < 0.5f) break;
+    if (largest * kScales.inverse[byte] < 0.5f) break;
   }
   return best;
 }

@@ -55,7 +55,7 @@ inline std::uint16_t floatToBfloat(float value) {
 }
 
 // Scale byte of the ROCmFP family: unsigned E4M3 at half scale, 0x00..0x7e; every other byte decodes to 0.
-inline float scaleByteToFloat(std::uint8_t byte) {
+constexpr float scaleByteToFloat(std::uint8_t byte) {
   if (byte > 0x7e) return 0.0f;
   const std::uint32_t exponent = byte >> 3;
   const std::uint32_t mantissa = byte & 7u;
