@@ -13,9 +13,10 @@ using Item = MoeScratch::Item;
 
 constexpr std::int64_t blockRows = activationBlock;  // weight rows an item: requantising owns whole blocks of F
 constexpr std::int64_t blockTiles = blockRows / tileRows;
-constexpr std::int64_t rowsPerItem = 256;  // routes
-constexpr std::int64_t rowsPerPass = 64;   // routes whose gate and up blocks are held at once
-constexpr std::int64_t threadFloats = rowsPerPass * blockRows;
+constexpr std::int64_t widestBlock = 256;             // columns of the output that an item owns
+constexpr std::int64_t rowsPerPass = 48;              // held at once; whole token tiles of 4, 6, 8 and 12
+constexpr std::int64_t rowsPerItem = 5 * rowsPerPass;
+constexpr std::int64_t threadFloats = rowsPerPass * widestBlock;
 
 // Items of one expert: the rows of a block of weights follow on each other, so that it is read from memory once.
 void addItems(std::int64_t expert, const Rows& rows, std::int64_t weightRows, std::vector<Item>& items) {
@@ -80,27 +81,34 @@ void gateUpItem(const Execution& ex, TokenTiles tiles, const MoeWeights& weights
 
 // How out [tokens][D] is cut: one item owns a block of columns of a band of tokens, for all experts.
 struct Cut {
-  std::int64_t width;   // columns, a multiple of two tiles
+  std::int64_t width;   // columns
   std::int64_t blocks;  // of columns
   std::int64_t bands;
   std::int64_t bandTokens;
 };
 
-// Wide blocks read the hidden rows less often; narrow ones, then bands, give every thread a few items. A band more
-// is a further pass over the weights.
-Cut cutOutput(std::int64_t hidden, std::int64_t tokens, std::int64_t threads) {
-  constexpr std::int64_t widest = 256;
-  constexpr std::int64_t narrowest = 64;
+// Wide blocks read the hidden rows less often; narrow ones, then bands of tokens, give every thread a few items. A
+// band more reads the weights once more, so bands are made only where an expert has rows enough for that, or where
+// threads would have nothing.
+Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::int64_t threads) {
+  constexpr std::int64_t narrowest = 2 * tileRows;
+  constexpr std::int64_t itemsPerThread = 4;
+  constexpr std::int64_t fewestRows = 16;  // of an expert in a band
   constexpr std::int64_t fewestBandTokens = 32;
-  Cut cut{widest, 0, 1, 0};
-  const auto blocks = [&] { return (hidden + cut.width - 1) / cut.width; };
-  while (cut.width > narrowest && threads > 1 && blocks() < 4 * threads) cut.width /= 2;
-  cut.blocks = blocks();
-  if (cut.blocks < 2 * threads && threads > 1) {
-    const std::int64_t wanted = (2 * threads + cut.blocks - 1) / cut.blocks;
+  Cut cut{widestBlock, 0, 1, tokens};
+  const auto blocks = [&] { return (shape.hidden + cut.width - 1) / cut.width; };
+  if (threads > 1) {
+    while (cut.width > narrowest && blocks() < itemsPerThread * threads) cut.width /= 2;
+    std::int64_t active = 0;
+    for (std::size_t e = 1; e < rows.bounds.size(); ++e) active += rows.bounds[e] > rows.bounds[e - 1] ? 1 : 0;
+    const auto bandsFor = [&](std::int64_t items) { return (items + blocks() - 1) / blocks(); };
+    const std::int64_t affordable = active > 0 ? rows.bounds.back() / active / fewestRows : 1;
+    const std::int64_t wanted =
+        std::max(bandsFor(threads), std::min(affordable, bandsFor(itemsPerThread * threads)));
     cut.bands = std::max<std::int64_t>(1, std::min(wanted, tokens / fewestBandTokens));
+    cut.bandTokens = (tokens + cut.bands - 1) / cut.bands;
   }
-  cut.bandTokens = (tokens + cut.bands - 1) / cut.bands;
+  cut.blocks = blocks();
   return cut;
 }
 
@@ -123,7 +131,7 @@ class DownCombine {
         rows_(rows),
         hidden_(hiddenInputs(shape, hidden)),
         tokens_(tokens),
-        cut_(cutOutput(shape.hidden, tokens, ex.pool.threads())),
+        cut_(cutOutput(shape, rows, tokens, ex.pool.threads())),
         scratch_(scratch),
         out_(out) {}
 
@@ -151,9 +159,8 @@ class DownCombine {
     const std::int64_t firstTile = at.column / tileRows;
     const std::int64_t lastTile = firstTile + (at.width + tileRows - 1) / tileRows;
     float* const y = scratch_.gate.as<float>() + thread * threadFloats;
-    const std::int64_t pass = threadFloats / cut_.width;
-    for (; first < last; first += pass) {
-      const std::int64_t count = std::min(pass, last - first);
+    for (; first < last; first += rowsPerPass) {
+      const std::int64_t count = std::min(rowsPerPass, last - first);
       down.run(firstTile, lastTile, first, count, y, cut_.width);
       for (std::int64_t i = 0; i < count; ++i) {
         add_(y + i * cut_.width, at.width, out_ + rows_.tokenOf(first + i) * shape_.hidden + at.column);
@@ -167,8 +174,9 @@ class DownCombine {
     std::int64_t firstToken, lastToken;
   };
   Place place(std::int64_t item) const {
-    const std::int64_t column = item % cut_.blocks * cut_.width;
-    const std::int64_t token = item / cut_.blocks * cut_.bandTokens;
+    // Bands of one block are neighbours: they read the same weights at the same time.
+    const std::int64_t column = item / cut_.bands * cut_.width;
+    const std::int64_t token = std::min(tokens_, item % cut_.bands * cut_.bandTokens);
     return {column, std::min(cut_.width, shape_.hidden - column), token,
             std::min(tokens_, token + cut_.bandTokens)};
   }
@@ -215,10 +223,14 @@ void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& wei
   const Inputs in = hiddenInputs(shape, hidden);
   runItems(ex, options, shape.experts, rows, shape.hidden, scratch.items, [&](const Item& item, int) {
     const PackedMatrix down = weights.down->matrix(item.expert);
+    const TileMatmul kernel(ex.isa, down, in, options.tiles());
     const std::int64_t firstTile = item.block * blockTiles;
-    TileMatmul(ex.isa, down, in, options.tiles())
-        .run(firstTile, std::min(down.tileCount(), firstTile + blockTiles), item.firstRow, item.rows,
-             y + item.firstRow * shape.hidden + item.block * blockRows, shape.hidden);
+    const std::int64_t lastTile = std::min(down.tileCount(), firstTile + blockTiles);
+    const std::int64_t end = item.firstRow + item.rows;
+    for (std::int64_t first = item.firstRow; first < end; first += rowsPerPass) {
+      kernel.run(firstTile, lastTile, first, std::min(rowsPerPass, end - first),
+                 y + first * shape.hidden + item.block * blockRows, shape.hidden);
+    }
   });
 }
 
