@@ -8,22 +8,14 @@ namespace {
 
 constexpr std::int64_t kTokensPerItem = 16;
 
-std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) {
-  return static_cast<std::int64_t>(buffer.bytes());
-}
-
 }  // namespace
 
+ExpertBlock::ExpertBlock(const Switches& switches)
+    : options_{switches.fusedCombine, switches.persistentQueue, switches.adaptiveTile} {}
+
 std::int64_t ExpertBlock::bytes() const {
-  std::int64_t total = routeExperts_.bytes() + input_.bytes() + scratch_.hidden.bytes();
-  for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_}) {
-    total += scratch->bytes();
-  }
-  for (const qk::AlignedBuffer* buffer :
-       {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
-    total += bufferBytes(*buffer);
-  }
-  return total;
+  return routeExperts_.bytes() + input_.bytes() + scratch_.bytes() + logits_.bytes() + routeScratch_.bytes() +
+         routeWeights_.bytes();
 }
 
 void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids,
@@ -36,18 +28,17 @@ void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::i
                                      weights.clamp};
   input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
                  {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
-  float* routed = routed_.take(run.tokens * dimensions.expertsUsed * hidden);
-  float* shared = shared_.take(run.tokens * hidden);
   route(run, weights, ids);
   run.clock.enter(Stage::MoeGateUp);
-  const qk::MoeTimes times =
-      qk::routedExperts(run.execution, plan, routedWeights, input_.from(0), routes_, scratch_, routed);
-  run.clock.enter(Stage::MoeShared);
-  run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
-  qk::sharedExpert(run.execution, sharedWeights, input_.from(0), run.tokens, scratch_, shared);
-  run.clock.enter(Stage::MoeCombine);
-  qk::combine(run.execution, routes_, routed, shared, hidden, inOut);
+  const qk::MoeTimes times = qk::moe(run.execution, plan, options_, routedWeights, &sharedWeights, input_.from(0),
+                                     routes_, scratch_, inOut);
   run.clock.enter(outer);
+  const auto moveFromGateUp = [&](Stage stage, std::int64_t ns) {
+    run.clock.move(Stage::MoeGateUp, stage, static_cast<double>(ns) * 1e-6);
+  };
+  moveFromGateUp(Stage::MoeDown, times.downNs);
+  moveFromGateUp(Stage::MoeShared, times.sharedNs);
+  moveFromGateUp(Stage::MoeCombine, times.combineNs);
 }
 
 void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids) {

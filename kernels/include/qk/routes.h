@@ -12,6 +12,7 @@ struct Routes {
   std::int64_t tokens = 0;
   std::int64_t slots = 0;
   std::int64_t experts = 0;
+  bool slotsAscend = true;  // the experts of every token's live slots ascend (equal ones count as ascending)
   std::vector<std::int64_t> bounds;     // [E+1]; expert e owns packed rows bounds[e] .. bounds[e+1]
   std::vector<std::int32_t> token;      // [packed rows]
   std::vector<std::int32_t> slot;       // [packed rows]
