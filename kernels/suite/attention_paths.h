@@ -18,11 +18,11 @@ struct AttentionInput {
   std::int64_t n() const { return static_cast<std::int64_t>(rows.size()) / dim; }
 };
 
-struct AttentionPath {
+struct AttentionRoute {
   std::string name;
   bool exact;  // the same bits as every other exact path
   std::function<void(const Machine&, const AttentionInput&, Destination& out)> run;
 };
-const std::vector<AttentionPath>& attentionPaths();
+const std::vector<AttentionRoute>& attentionRoutes();
 
 }  // namespace suite

@@ -5,7 +5,6 @@
 
 #include "../test/random_weights.h"
 #include "bench.h"
-#include "qk/combine.h"
 #include "qk/matmul.h"
 #include "qk/mmid.h"
 #include "qk/reference_matmul.h"
@@ -110,26 +109,25 @@ void expertsAt(const Bench& bench, const Preset& preset, const qk::MoeWeights& w
   }
   const std::vector<float> weight(expert.size(), 0.25f);
   const auto x = qk::test::randomFloats(random, static_cast<std::size_t>(tokens * preset.hidden), 0.01f);
-  std::vector<float> y(expert.size() * static_cast<std::size_t>(preset.hidden)), out(x.size());
+  std::vector<float> out(x.size());
   qk::Counters counters;
   qk::Execution ex{bench.many, bench.isa, counters};
-  qk::MoeScratch scratch[2];
-  const auto plan = [&](qk::MoePlan which) {
+  qk::MoeScratch groupedScratch, serialScratch;
+  // What the engine does in a layer: sort, quantise, the experts and their sum.
+  const auto plan = [&](qk::MoePlan which, qk::MoeScratch& scratch) {
     return Side{[&, which] {
       qk::Routes routes;
       qk::sortRoutes(expert.data(), weight.data(), tokens, preset.slots, preset.experts, routes);
       qk::Activations quantised;
       qk::quantize(ex, x.data(), tokens, preset.hidden, preset.hidden, quantised);
-      const qk::Inputs in = qk::inputs(x.data(), preset.hidden, &quantised);
-      qk::routedExperts(ex, which, weights, in, routes, scratch[which == qk::MoePlan::grouped ? 0 : 1], y.data());
-      qk::combine(ex, routes, y.data(), nullptr, preset.hidden, out.data());
+      qk::moe(ex, which, {}, weights, nullptr, qk::inputs(x.data(), preset.hidden, &quantised), routes, scratch, out.data());
     }};
   };
   const double work = 6.0 * static_cast<double>(tokens * preset.slots * preset.hidden * preset.inner);
   measure(bench,
           {"experts", std::string(preset.name) + ", " + std::to_string(tokens) + " tokens", Bound::int8, work,
            bench.many.threads(), "serial"},
-          {plan(qk::MoePlan::grouped), plan(qk::MoePlan::serial)});
+          {plan(qk::MoePlan::grouped, groupedScratch), plan(qk::MoePlan::serial, serialScratch)});
 }
 
 }  // namespace

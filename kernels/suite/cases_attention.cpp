@@ -42,7 +42,7 @@ void addShape(Cases& cases, std::int64_t heads, std::int64_t dim, std::vector<st
     }
     return [=](const Machine& machine, Check& check) {
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        for (const AttentionPath& path : attentionPaths()) {
+        for (const AttentionRoute& path : attentionRoutes()) {
           Destination out(heads * dim);
           path.run(machine, *inputs[i], out);
           // All exact paths have one name here, so that they are also held to each other's bits.
@@ -63,7 +63,7 @@ void addProperties(Cases& cases) {
       for (const float value : in->rows) expected.push_back(share * static_cast<double>(value));
     }
     return [=](const Machine& machine, Check& check) {
-      for (const AttentionPath& path : attentionPaths()) {
+      for (const AttentionRoute& path : attentionRoutes()) {
         Destination out(3 * 64);
         path.run(machine, *in, out);
         check.near(path.exact ? "exact" : path.name, out, expected, {1e-12, 1e-6});
@@ -73,7 +73,7 @@ void addProperties(Cases& cases) {
   cases.push_back({"attention", "a head does not depend on the heads beside it", CaseClass::exact, [](Setup& setup) -> Run {
     const auto in = makeInput(setup, 21, 64, 50, 1);
     return [=](const Machine& machine, Check& check) {
-      for (const AttentionPath& path : attentionPaths()) {
+      for (const AttentionRoute& path : attentionRoutes()) {
         Destination all(21 * 64);
         path.run(machine, *in, all);
         for (std::int64_t h = 0; h < 21; ++h) {
@@ -92,7 +92,7 @@ void addProperties(Cases& cases) {
     const auto in = makeInput(setup, 4, 32, 20, 1);
     in->rows[7 * 32 + 3] = std::numeric_limits<float>::quiet_NaN();
     return [=](const Machine& machine, Check& check) {
-      for (const AttentionPath& path : attentionPaths()) {
+      for (const AttentionRoute& path : attentionRoutes()) {
         Destination out(4 * 32);
         path.run(machine, *in, out);
         for (const float value : out.values()) check.that(std::isnan(value), path.name + ": a NaN was lost");

@@ -18,22 +18,23 @@ qk::Isa firstIsa() { return qk::test::supportedIsas().front(); }
 // A layer with one routing of many tokens; every prefix of it is a width. A token's result does not depend on the
 // tokens beside it, so one reference serves all widths.
 struct Prepared {
-  std::shared_ptr<Layer> layer;
+  std::shared_ptr<Layer> layer, shared;
   Routing routing;
-  Floats x, shared, expected;
+  Floats x, expected;
 
   Floats first(const Floats& values, std::int64_t tokens) const {
     return Floats(values.begin(), values.begin() + tokens * layer->hidden);
   }
 };
 
-std::shared_ptr<Prepared> prepare(Setup& setup, std::shared_ptr<Layer> layer, Routing routing, bool withShared) {
+std::shared_ptr<Prepared> prepare(Setup& setup, std::shared_ptr<Layer> layer, Routing routing) {
   auto made = std::make_shared<Prepared>();
-  const std::int64_t values = routing.tokens * layer->hidden;
-  made->x = setup.random.normals(values, 0.3f);
-  if (withShared) made->shared = setup.random.normals(values);
+  made->x = setup.random.normals(routing.tokens * layer->hidden, 0.3f);
+  const ExpertTypes types{Type::Q8_0, Type::Q8_0, Type::Q8_0};
+  made->shared = std::make_shared<Layer>(setup, types, 1, layer->hidden, layer->inner, layer->clamp);
   const Floats rows = plainRoutes(setup.pool, firstIsa(), *layer, routing, made->x);
-  made->expected = plainCombine(routing, layer->hidden, rows, made->shared);
+  const Floats shared = plainShared(setup.pool, firstIsa(), *made->shared, routing.tokens, made->x);
+  made->expected = plainCombine(routing, layer->hidden, rows, shared);
   made->layer = std::move(layer);
   made->routing = std::move(routing);
   return made;
@@ -44,9 +45,8 @@ Run atWidths(std::shared_ptr<Prepared> made, std::vector<std::int64_t> widths) {
     for (const std::int64_t width : widths) {
       if (!check.passed()) return;
       const Floats x = made->first(made->x, width);
-      const Floats shared = made->shared.empty() ? Floats{} : made->first(made->shared, width);
       const Routing routing = made->routing.prefix(width);
-      checkPlans(machine, {*made->layer, routing, x, shared}, made->first(made->expected, width), check);
+      checkPlans(machine, {*made->layer, routing, x, made->shared.get()}, made->first(made->expected, width), check);
     }
   };
 }
@@ -64,7 +64,7 @@ void add(Cases& cases, const std::string& group, const std::string& name, const 
     auto layer = std::make_shared<Layer>(setup, shape.types, shape.experts, shape.hidden, shape.inner, kLimit);
     Routing made = routing(setup.random, shape.experts);
     const std::int64_t all = made.tokens;
-    return atWidths(prepare(setup, std::move(layer), std::move(made), true),
+    return atWidths(prepare(setup, std::move(layer), std::move(made)),
                     widths.empty() ? std::vector<std::int64_t>{all} : widths);
   }});
 }
@@ -197,10 +197,8 @@ void addShared(Cases& cases) {
   for (const Type type : {Type::Q8_0, Type::ROCmFP4_FAST, Type::F16}) {
     cases.push_back({"mmid/shared", std::string(qk::format(type).name), CaseClass::exact, [=](Setup& setup) -> Run {
       auto layer = std::make_shared<Layer>(setup, ExpertTypes{type, type, type}, 1, 96, 160, kLimit);
-      Routing routing = routingBy(setup.random, 70, 1, [](auto, auto) { return 0; });
-      std::fill(routing.weight.begin(), routing.weight.end(), 1.0f);
       const auto x = std::make_shared<Floats>(setup.random.normals(70 * 96, 0.3f));
-      const auto rows = std::make_shared<Floats>(plainRoutes(setup.pool, firstIsa(), *layer, routing, *x));
+      const auto rows = std::make_shared<Floats>(plainShared(setup.pool, firstIsa(), *layer, 70, *x));
       return [=](const Machine& machine, Check& check) {
         for (qk::ThreadPool* pool : {&machine.one, &machine.many}) {
           qk::Counters counters;

@@ -31,7 +31,7 @@ void add(Cases& cases, const std::string& group, qk::Type type, std::int64_t wid
     for (float& value : x) value = setup.random.uniform(-1, 1);
     const Floats rows = plainRoutes(setup.pool, qk::test::supportedIsas().front(), *layer, routing, x);
     return [=](const Machine& machine, Check& check) {
-      const LayerInput input{*layer, routing, x, {}};
+      const LayerInput input{*layer, routing, x, nullptr};
       for (const qk::MoePlan plan : {qk::MoePlan::serial, qk::MoePlan::grouped}) {
         qk::Counters counters;
         qk::Execution ex{machine.many, machine.isa, counters};

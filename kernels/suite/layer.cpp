@@ -48,22 +48,57 @@ void packedRows(qk::Execution& ex, qk::MoePlan plan, const LayerInput& in, const
   y.poisonFrom(live);
 }
 
-void runUnfused(qk::Execution& ex, qk::MoePlan plan, const LayerInput& in, Destination& out, Check& check) {
+std::uint64_t usedExperts(const qk::Routes& routes) {
+  std::uint64_t used = 0;
+  for (std::int64_t e = 0; e < routes.experts; ++e) used += routes.rowsOf(e) > 0 ? 1 : 0;
+  return used;
+}
+
+// Calls of a kernel since `before`.
+std::uint64_t ran(const qk::Execution& ex, const qk::Counters& before, qk::Kernel kernel) {
+  return ex.counters.of(kernel) - before.of(kernel);
+}
+
+// Rows of routes, then rows of the shared expert, then the sum: three calls.
+void runByParts(qk::Execution& ex, const LayerInput& in, Destination& out, Check& check) {
   const qk::Routes routes = sorted(in);
-  Destination y(in.routing.tokens * in.routing.slots * in.layer.hidden);
-  const auto before = ex.counters;
-  packedRows(ex, plan, in, routes, y, check);
-  const auto ran = [&](qk::Kernel kernel) { return ex.counters.of(kernel) - before.of(kernel); };
-  if (plan == qk::MoePlan::grouped) {
-    check.that(ran(qk::Kernel::groupedGateUp) == 1 && ran(qk::Kernel::serialExpert) == 0,
-               "the grouped plan was not counted as one grouped call");
-  } else {
-    std::uint64_t used = 0;
-    for (std::int64_t e = 0; e < in.layer.experts; ++e) used += routes.rowsOf(e) > 0 ? 1 : 0;
-    check.that(ran(qk::Kernel::serialExpert) == used && ran(qk::Kernel::groupedGateUp) == 0,
-               "the serial plan was not counted once for every expert that has routes");
+  const std::int64_t tokens = in.routing.tokens, hidden = in.layer.hidden;
+  Destination y(tokens * in.routing.slots * hidden), shared(in.shared != nullptr ? tokens * hidden : 0);
+  packedRows(ex, qk::MoePlan::grouped, in, routes, y, check);
+  if (in.shared != nullptr) {
+    qk::Activations quantised;
+    qk::quantize(ex, in.x.data(), tokens, hidden, hidden, quantised);
+    qk::MoeScratch scratch;
+    qk::sharedExpert(ex, in.shared->weights(), qk::inputs(in.x.data(), hidden, &quantised), tokens, scratch, shared.data());
   }
-  qk::combine(ex, routes, y.data(), in.shared.empty() ? nullptr : in.shared.data(), in.layer.hidden, out.data());
+  qk::combine(ex, routes, y.data(), in.shared != nullptr ? shared.data() : nullptr, hidden, out.data());
+}
+
+// Every call of the engine, with the counters that it must and must not raise.
+void runWhole(qk::Execution& ex, qk::MoePlan plan, const qk::MoeOptions& options, const LayerInput& in, Destination& out,
+              Check& check) {
+  const qk::Routes routes = sorted(in);
+  const std::int64_t hidden = in.layer.hidden;
+  qk::Activations quantised;
+  qk::quantize(ex, in.x.data(), in.routing.tokens, hidden, hidden, quantised);
+  qk::MoeScratch scratch;
+  const qk::MoeWeights shared = in.shared != nullptr ? in.shared->weights() : qk::MoeWeights{};
+  const qk::Counters before = ex.counters;
+  qk::moe(ex, plan, options, in.layer.weights(), in.shared != nullptr ? &shared : nullptr,
+          qk::inputs(in.x.data(), hidden, &quantised), routes, scratch, out.data());
+  if (plan == qk::MoePlan::serial) {
+    check.that(ran(ex, before, qk::Kernel::serialExpert) == usedExperts(routes) &&
+                   ran(ex, before, qk::Kernel::groupedGateUp) == 0,
+               "the serial plan was not counted once for every expert that has routes");
+    return;
+  }
+  check.that(ran(ex, before, qk::Kernel::groupedGateUp) == 1 && ran(ex, before, qk::Kernel::serialExpert) == 0,
+             "the grouped plan was not counted as one grouped call");
+  const bool fused = options.fusedCombine && routes.slotsAscend;
+  check.that((ran(ex, before, qk::Kernel::groupedDownCombine) > 0) == fused, "the fused sum was not counted as it ran");
+  check.that((ran(ex, before, qk::Kernel::persistentQueue) > 0) == options.persistentQueue &&
+                 (ran(ex, before, qk::Kernel::adaptiveTile) > 0) == options.adaptiveTile,
+             "queue and tiles were not counted as they ran");
 }
 
 }  // namespace
@@ -149,16 +184,27 @@ Floats plainCombine(const Routing& routing, std::int64_t hidden, const Floats& r
   return out;
 }
 
+Floats plainShared(qk::ThreadPool& pool, qk::Isa isa, const Layer& shared, std::int64_t tokens, const Floats& x) {
+  const auto count = static_cast<std::size_t>(tokens);
+  const Routing all{tokens, 1, std::vector<std::int32_t>(count, 0), std::vector<float>(count, 1.0f)};
+  return plainRoutes(pool, isa, shared, all, x);
+}
+
 const std::vector<LayerPlan>& layerPlans() {
+  const auto whole = [](qk::MoePlan plan, qk::MoeOptions options) {
+    return [=](qk::Execution& ex, const LayerInput& in, Destination& out, Check& check) {
+      runWhole(ex, plan, options, in, out, check);
+    };
+  };
+  using enum qk::MoePlan;
   static const std::vector<LayerPlan> plans = {
-      {"serial",
-       [](qk::Execution& ex, const LayerInput& in, Destination& out, Check& check) {
-         runUnfused(ex, qk::MoePlan::serial, in, out, check);
-       }},
-      {"grouped",
-       [](qk::Execution& ex, const LayerInput& in, Destination& out, Check& check) {
-         runUnfused(ex, qk::MoePlan::grouped, in, out, check);
-       }},
+      {"serial", whole(serial, {})},
+      {"grouped", whole(grouped, {})},
+      {"grouped in three calls", runByParts},
+      {"grouped, sum not fused", whole(grouped, {.fusedCombine = false})},
+      {"grouped, a fork and join for each expert", whole(grouped, {.persistentQueue = false})},
+      {"grouped, tiles of one width", whole(grouped, {.adaptiveTile = false})},
+      {"grouped, nothing else", whole(grouped, {.fusedCombine = false, .persistentQueue = false, .adaptiveTile = false})},
   };
   return plans;
 }
@@ -167,10 +213,11 @@ void checkPlans(const Machine& machine, const LayerInput& input, const Floats& e
   for (qk::ThreadPool* pool : {&machine.one, &machine.many}) {
     qk::Counters counters;
     qk::Execution ex{*pool, machine.isa, counters};
-    for (const LayerPlan& plan : layerPlans()) {
+    const auto& plans = layerPlans();
+    for (std::size_t i = 0; i < (pool == &machine.one ? 3 : plans.size()); ++i) {
       Destination out(input.routing.tokens * input.layer.hidden);
-      plan.run(ex, input, out, check);
-      check.bits(plan.name + ", " + std::to_string(pool->threads()) + " threads, " +
+      plans[i].run(ex, input, out, check);
+      check.bits(plans[i].name + ", " + std::to_string(pool->threads()) + " threads, " +
                      std::to_string(input.routing.tokens) + " tokens",
                  out, expected);
     }

@@ -54,14 +54,14 @@ Routing routerLike(Random& random, std::int64_t tokens, std::int64_t slots, std:
 // Rows of live routes, [T][k][D] with +0 where masked: in fp32 in the exact order, one route after the other, nothing
 // packed and nothing shared. x [T][D].
 Floats plainRoutes(qk::ThreadPool& pool, qk::Isa isa, const Layer& layer, const Routing& routing, const Floats& x);
-// From there: +0, slots ascending, shared (or empty) last. [T][D].
+// From there: +0, slots ascending, shared [T][D] (or empty) last. [T][D].
 Floats plainCombine(const Routing& routing, std::int64_t hidden, const Floats& routes, const Floats& shared);
 
 struct LayerInput {
   const Layer& layer;
   const Routing& routing;
-  const Floats& x;       // [T][D]
-  const Floats& shared;  // [T][D], or empty
+  const Floats& x;      // [T][D]
+  const Layer* shared;  // one expert of the same D and F, or null
 };
 
 // One way of computing a layer: name and out [T][D]. It checks by itself what it alone can see (rows, counters).
@@ -71,8 +71,11 @@ struct LayerPlan {
 };
 const std::vector<LayerPlan>& layerPlans();
 
-// Every plan on one thread and on several against `expected`; sampled plans when `brief`.
+// Every plan on several threads, and the first three on one, against `expected`.
 void checkPlans(const Machine& machine, const LayerInput& input, const Floats& expected, Check& check);
+
+// The shared expert's rows, [T][D], in the exact order.
+Floats plainShared(qk::ThreadPool& pool, qk::Isa isa, const Layer& shared, std::int64_t tokens, const Floats& x);
 
 // y [T][k][D] of every route by one plan, in the order of the routes: masked ones +0.
 void routeRows(qk::Execution& ex, qk::MoePlan plan, const LayerInput& input, Destination& rows, Check& check);

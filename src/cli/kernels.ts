@@ -148,7 +148,9 @@ export function register(program: Command): void {
     command
       .option('--filter <text>', 'only what has this text in its name', '')
       .addOption(
-        new Option('--isa <set>', 'one instruction set instead of those of this CPU').choices(isaSchema.options),
+        new Option('--isa <set>', 'one instruction set instead of those of this CPU').choices(
+          isaSchema.options,
+        ),
       )
       .addOption(new Option('--threads <n>', 'threads to use').argParser(wholeNumber(1, 1024)))
       .option('--json', 'answer with one JSON object', false);

@@ -45,16 +45,27 @@ export async function readFaults(sourceFolder: string): Promise<Fault[]> {
   const path = join(sourceFolder, FAULTS_FILE);
   let faults: Fault[];
   try {
-    faults = z.array(faultSchema).min(1).parse(JSON.parse(await readFile(path, 'utf8')));
+    faults = z
+      .array(faultSchema)
+      .min(1)
+      .parse(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
-    throw faultError(`the list of faults cannot be read: ${(error as Error).message}`, path, 'mend the file', error);
+    throw faultError(
+      `the list of faults cannot be read: ${(error as Error).message}`,
+      path,
+      'mend the file',
+      error,
+    );
   }
   for (const fault of faults) await mutated(sourceFolder, fault);
   return faults;
 }
 
 /** The file's text with the fault in it. */
-async function mutated(sourceFolder: string, fault: Fault): Promise<{ path: string; before: string; after: string }> {
+async function mutated(
+  sourceFolder: string,
+  fault: Fault,
+): Promise<{ path: string; before: string; after: string }> {
   const path = join(sourceFolder, 'kernels', fault.file);
   const before = await readFile(path, 'utf8').catch(() => undefined);
   const count = before === undefined ? 0 : before.split(fault.text).length - 1;
@@ -98,7 +109,11 @@ export async function plantFaults(options: FaultOptions): Promise<FaultOutcome[]
     const clean = await failures(scratch, options, '');
     if (clean.length > 0) {
       const first = clean.map(({ group, name }) => `${group}/${name}`)[0];
-      throw faultError(`${clean.length} cases fail without any fault: ${first}`, scratch, 'run qualify kernels test');
+      throw faultError(
+        `${clean.length} cases fail without any fault: ${first}`,
+        scratch,
+        'run qualify kernels test',
+      );
     }
     const outcomes: FaultOutcome[] = [];
     for (const [index, fault] of faults.entries()) {
@@ -132,7 +147,15 @@ async function build(scratch: string, options: FaultOptions, first: boolean, nam
     name: 'configure',
     program: toolchain.cmakePath,
     arguments: [
-      ...['-S', join(scratch, 'native'), '-B', folder, '-G', toolchain.generator, '-DCMAKE_BUILD_TYPE=Release'],
+      ...[
+        '-S',
+        join(scratch, 'native'),
+        '-B',
+        folder,
+        '-G',
+        toolchain.generator,
+        '-DCMAKE_BUILD_TYPE=Release',
+      ],
       `-DCMAKE_CXX_COMPILER=${toolchain.compilerPath}`,
       // Faults are found by their results: a quick compilation is worth more than a quick run.
       '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG',
@@ -142,7 +165,14 @@ async function build(scratch: string, options: FaultOptions, first: boolean, nam
   const compile: RecipeStep = {
     name: 'compile',
     program: toolchain.cmakePath,
-    arguments: ['--build', folder, '--target', 'qualify-kernels', '--parallel', String(availableParallelism())],
+    arguments: [
+      '--build',
+      folder,
+      '--target',
+      'qualify-kernels',
+      '--parallel',
+      String(availableParallelism()),
+    ],
   };
   const log = openLog(join(scratch, 'build.log'));
   try {

@@ -43,19 +43,34 @@ export function describeSuiteTest(lines: readonly SuiteLine[], options: { brief:
   const [header] = ofType(lines, 'header');
   const isas = unique(cases.map(({ isa }) => isa));
   const groups = unique(cases.map(({ group }) => group));
-  const out = [`seed ${header?.seed ?? '?'}, ${header?.threads ?? '?'} threads: --seed repeats these inputs`, ''];
+  const out = [
+    `seed ${header?.seed ?? '?'}, ${header?.threads ?? '?'} threads: --seed repeats these inputs`,
+    '',
+  ];
   const nameWidth = Math.max(10, ...groups.map((group) => group.length));
   for (const group of groups) {
     const own = cases.filter((one) => one.group === group);
     const scores = isas.map((isa) => `${isa} ${score(own.filter((one) => one.isa === isa))}`.padEnd(20));
-    out.push(`${group.padEnd(nameWidth)}  ${unique(own.map((one) => one.class)).join('+').padEnd(13)}  ${scores.join('  ')}`.trimEnd());
+    out.push(
+      `${group.padEnd(nameWidth)}  ${unique(own.map((one) => one.class))
+        .join('+')
+        .padEnd(13)}  ${scores.join('  ')}`.trimEnd(),
+    );
     if (!options.brief) out.push(wrapped(unique(own.map(({ name }) => name))));
   }
   const failed = cases.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0) out.push('');
   for (const one of failed)
     out.push(`FAILED ${one.group}/${one.name} on ${one.isa}: ${one.failure ?? ''}${figures(one)}`);
-  out.push('', ...isas.map((isa) => total(isa, cases.filter((one) => one.isa === isa))));
+  out.push(
+    '',
+    ...isas.map((isa) =>
+      total(
+        isa,
+        cases.filter((one) => one.isa === isa),
+      ),
+    ),
+  );
   return out.join('\n');
 }
 
@@ -96,7 +111,9 @@ export function describeBench(lines: readonly SuiteLine[]): string {
   const out: string[] = [];
   for (const ceiling of ofType(lines, 'ceiling')) {
     const { name, isa, one, all, threads, unit } = ceiling;
-    out.push(`ceiling ${name} (${isa}): ${one.toFixed(1)} ${unit} on one thread, ${all.toFixed(1)} on ${threads}`);
+    out.push(
+      `ceiling ${name} (${isa}): ${one.toFixed(1)} ${unit} on one thread, ${all.toFixed(1)} on ${threads}`,
+    );
   }
   const rows = [
     ['operation', 'shape', 'threads', 'us', 'rate', 'of ceiling', 'x the other way'],

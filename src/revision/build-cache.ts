@@ -124,7 +124,14 @@ async function make(
       const outcome = await runStep(step, { environment: recipeEnvironment(), log, ...options });
       if (outcome.exitCode !== 0) {
         await closeLog(log);
-        await failed(recipe.what, step.name, outcome.exitCode, outcome.tail, join(result, 'build.log'), builds);
+        await failed(
+          recipe.what,
+          step.name,
+          outcome.exitCode,
+          outcome.tail,
+          join(result, 'build.log'),
+          builds,
+        );
       }
     }
     await closeLog(log);

@@ -42,7 +42,14 @@ function recipe(parts: Omit<Recipe, 'digest' | 'build'> & { target: string }): R
   const build = ['--build', '{build}', '--target', target, '--parallel', '{jobs}'];
   // What the recipe says, before anything of this machine is filled in.
   const text = JSON.stringify({ version: 1, tool: 'cmake', configure, build, environment: ENVIRONMENT });
-  return { what, binaryName, leftOut, configure, build, digest: createHash('sha256').update(text).digest('hex') };
+  return {
+    what,
+    binaryName,
+    leftOut,
+    configure,
+    build,
+    digest: createHash('sha256').update(text).digest('hex'),
+  };
 }
 
 /** The engine: the addon that `native-host` loads. */
