@@ -76,7 +76,8 @@ it('tells the fault that a case catches from the one that none sees, and leaves 
       ['no difference', []],
     ],
   );
-  assert.deepEqual(await readdir(tmpdir()), []);
+  const left = (await readdir(tmpdir())).filter((name) => name.startsWith('qualify-faults-'));
+  assert.deepEqual(left, []);
 });
 
 it('refuses a fault that does not compile', async (context) => {
