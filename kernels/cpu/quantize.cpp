@@ -161,6 +161,8 @@ Group makeGroup(const float* values, int count, const Weighting& weighting, std:
     group.weight[at] = weighting.of(first + i);
     if (std::fabs(group.x[at]) > std::fabs(group.x[static_cast<std::size_t>(group.largest)])) group.largest = i;
   }
+  const auto zero = [](float weight) { return weight == 0; };
+  if (std::all_of(group.weight.begin(), group.weight.begin() + count, zero)) group.weight.fill(1);
   return group;
 }
 

@@ -70,6 +70,7 @@ Scalar parseScalar(ByteCursor& cursor, GgufType type) {
 
 MetadataEntry parseMetadataEntry(ByteCursor& cursor, std::uint64_t index) {
   MetadataEntry entry;
+  entry.offsetBytes = cursor.offset();
   cursor.reading("key of metadata entry " + std::to_string(index));
   entry.key = cursor.text();
   if (entry.key.empty()) cursor.fail("is empty; corrupt file");
@@ -87,6 +88,7 @@ MetadataEntry parseMetadataEntry(ByteCursor& cursor, std::uint64_t index) {
     }
   }
   for (std::uint64_t i = 0; i < count; ++i) entry.values.push_back(parseScalar(cursor, type));
+  entry.sizeBytes = cursor.offset() - entry.offsetBytes;
   return entry;
 }
 

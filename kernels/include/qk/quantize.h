@@ -20,7 +20,8 @@ namespace qk {
 //   made.
 // `importance` [n] (null: all alike) makes the error of value i of a ROCmFP type count importance[i] * sqrt(m + x[i]^2)
 // times, m the mean square of the n values, which are one row of the matrix; a weight that is negative or not finite is
-// 0. Throws std::invalid_argument for I32, an n that is not a multiple of the block, or importance for any other type.
+// 0, and a group whose weights are all 0 is taken as if they were alike.
+// Throws std::invalid_argument for I32, an n that is not a multiple of the block, or importance for any other type.
 void quantize(Type type, const float* values, std::int64_t n, std::byte* blocks, const float* importance = nullptr);
 
 // True for the types whose quantiser takes an importance.
