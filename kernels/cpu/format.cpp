@@ -80,7 +80,8 @@ using NibbleLevels = std::array<float, 16>;
 constexpr NibbleLevels kFp4Levels = {0, 1, 2, 3, 4, 6, 8, 10, 0, -1, -2, -3, -4, -6, -8, -10};
 constexpr NibbleLevels kMxfp4Levels = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// 16 bytes: low nibble of byte j is weight j, high nibble weight j + 16, so each scale belongs to one half of each byte.
+// 16 bytes: low nibble of byte j is weight j, high nibble weight j + 16, so each scale belongs to one half of each
+// byte.
 void decodeNibbles(const std::byte* codes, const NibbleLevels& levels, float low, float high, float* out) {
   for (int j = 0; j < 16; ++j) {
     const auto pair = std::to_integer<unsigned>(codes[j]);
@@ -106,8 +107,8 @@ void decodeMxfp4(const std::byte* block, float* out) {
   decodeNibbles(block + 1, kMxfp4Levels, scale, scale, out);
 }
 
-// 256 weights: 16 bytes (low nibble: scale, high nibble: minimum of 16 weights), 64 bytes of 2-bit codes, F16 d, F16 dmin.
-// Weight i of a half of 128 has its code in byte i % 32 of the half's 32, at bit 2 (i / 32).
+// 256 weights: 16 bytes (low nibble: scale, high nibble: minimum of 16 weights), 64 bytes of 2-bit codes, F16 d, F16
+// dmin. Weight i of a half of 128 has its code in byte i % 32 of the half's 32, at bit 2 (i / 32).
 void decodeQ2_K(const std::byte* block, float* out) {
   const float d = halfToFloat(load16(block + 80));
   const float dmin = halfToFloat(load16(block + 82));
@@ -120,6 +121,14 @@ void decodeQ2_K(const std::byte* block, float* out) {
 }
 
 }  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+std::string formatNames() {
+  std::string names;
+  for (const Format& known : kFormats) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
 
 const Format* findFormat(std::uint32_t id) {
   for (const Format& known : kFormats) {

@@ -1,5 +1,5 @@
-// Owns the encoders of weights, one block at a time. The bytes of the ROCmFP family are those of the published quantiser:
-// an exhaustive search in float, in which candidates are given up early but never judged differently.
+// Owns the encoders of weights, one block at a time. The bytes of the ROCmFP family are those of the published
+// quantiser: an exhaustive search in float, in which candidates are given up early but never judged differently.
 #include "qk/quantize.h"
 
 #include <algorithm>
@@ -82,9 +82,9 @@ struct Group {
   int largest = 0;  // index of the largest magnitude
 };
 
-// Sum over i of weight * (x - level * scale)^2 in float in index order: another order would choose another byte. Gives up
-// with false as soon as the candidate cannot replace `best`: no term is negative, so no later sum is smaller. The largest
-// value is asked first, because most scales fail on it.
+// Sum over i of weight * (x - level * scale)^2 in float in index order: another order would choose another byte. Gives
+// up with false as soon as the candidate cannot replace `best`: no term is negative, so no later sum is smaller. The
+// largest value is asked first, because most scales fail on it.
 template <class Codebook>
 bool tryScale(const Codebook& codebook, const Group& group, std::size_t byte, const Candidate& best,
               Candidate& candidate) {
@@ -161,6 +161,8 @@ Group makeGroup(const float* values, int count, const Weighting& weighting, std:
     group.weight[at] = weighting.of(first + i);
     if (std::fabs(group.x[at]) > std::fabs(group.x[static_cast<std::size_t>(group.largest)])) group.largest = i;
   }
+  const auto zero = [](float weight) { return weight == 0; };
+  if (std::all_of(group.weight.begin(), group.weight.begin() + count, zero)) group.weight.fill(1);
   return group;
 }
 

@@ -1,10 +1,11 @@
-// Owns the encoder of Q2_K: weight = d * scale * code - dmin * minimum, with 4-bit scale and minimum for each 16 weights.
+// Owns the encoder of Q2_K: weight = d * scale * code - dmin * minimum, with 4-bit scale and minimum for each 16
+// weights.
 //
 // For 16 values x the pair (step, low) is searched that makes sum |x| * |step * code + low - x| least, code in 0..3 and
-// low <= 0. The first guess spreads the codes over [min(x, 0), max(x)]; 16 further tries round the values with a step that
-// is somewhat shorter or longer than that, and fit (step, low) to those codes by weighted least squares. Operations and
-// their order are those of ggml's reference quantiser, so that the weights are the same; only the codes of a group whose
-// scale comes out as 0, which mean nothing, are left over there and 0 here.
+// low <= 0. The first guess spreads the codes over [min(x, 0), max(x)]; 16 further tries round the values with a step
+// that is somewhat shorter or longer than that, and fit (step, low) to those codes by weighted least squares.
+// Operations and their order are those of ggml's reference quantiser, so that the weights are the same; only the codes
+// of a group whose scale comes out as 0, which mean nothing, are left over there and 0 here.
 #include "cpu/quantize_q2_k.h"
 
 #include <algorithm>
@@ -82,7 +83,8 @@ bool leastSquares(const Values& x, const Codes& codes, Fit& fit) {
 Fit searchFit(const Values& x) {
   const auto [least, most] = std::minmax_element(x.begin(), x.end());
   Fit best{0, std::min(*least, 0.0f)};
-  if (!(*most - best.low > std::numeric_limits<float>::min() * kMostCode)) return best;  // all equal, or F16 knows no step
+  // All equal, or steps that F16 does not know.
+  if (!(*most - best.low > std::numeric_limits<float>::min() * kMostCode)) return best;
   const float first = static_cast<float>(kMostCode) / (*most - best.low);
   best.step = 1 / first;
   float bestError = errorOf(x, codesOf(x, best.low, first), best);

@@ -87,7 +87,8 @@ float dotQ2_K(const std::byte* p, std::int64_t first, const ActivationBlock& tok
   std::int32_t minimum = 0;  // sum of minimum * -x
   for (std::int64_t i = first; i < first + 128; ++i) {
     const int group = std::to_integer<int>(p[i / 16]);
-    const int code = static_cast<int>(bits(p + 16 + first / 4 + i % 32, static_cast<unsigned>((i - first) / 32 * 2), 2));
+    const auto bit = static_cast<unsigned>((i - first) / 32 * 2);
+    const int code = static_cast<int>(bits(p + 16 + first / 4 + i % 32, bit, 2));
     scaled += (group & 15) * code * token.q[i - first];
     minimum -= (group >> 4) * token.q[i - first];
   }

@@ -302,7 +302,9 @@ TEST_CASE("the search that gives up early chooses the scale byte of the exhausti
       const auto size = static_cast<std::size_t>(qk::format(c.type).bytes);
       std::vector<int> found;
       for (std::size_t at = size; at <= blocks.size(); at += size) {
-        for (std::size_t back = 32 / c.group; back > 0; --back) found.push_back(std::to_integer<int>(blocks[at - back]));
+        for (std::size_t back = 32 / c.group; back > 0; --back) {
+          found.push_back(std::to_integer<int>(blocks[at - back]));
+        }
       }
       return found;
     };

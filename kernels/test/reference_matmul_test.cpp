@@ -1,5 +1,5 @@
-// The exact-order reference of the quantised matmul against fp64 products of decoded weights and activations: it decodes
-// with code of its own, so the two agree only when both read the format alike.
+// The exact-order reference of the quantised matmul against fp64 products of decoded weights and activations: it
+// decodes with code of its own, so the two agree only when both read the format alike.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -45,9 +45,8 @@ TEST_CASE("the exact-order dot of every quantised type is the dot of the decoded
       other.matrix.data = other.bytes.data();
       const bool scaleFirst = type == Type::MXFP4 || type == Type::Q4_0 || type == Type::Q8_0 || type == Type::Q2_K;
       const auto at = static_cast<std::size_t>(scaleFirst ? 0 : qk::format(type).bytes - 1);
-      for (std::size_t block = 0; block < other.bytes.size(); block += static_cast<std::size_t>(qk::format(type).bytes)) {
-        other.bytes[block + at] ^= std::byte{1};
-      }
+      const auto blockBytes = static_cast<std::size_t>(qk::format(type).bytes);
+      for (std::size_t block = at; block < other.bytes.size(); block += blockBytes) other.bytes[block] ^= std::byte{1};
       CHECK(errorOf(other, w, random) > 1e-8);
     }
   }

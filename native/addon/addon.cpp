@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "engine/model_file.h"
+#include "engine/quantize_model.h"
 #include "engine/timings.h"
 #include "engine_object.h"
 #include "environment.h"
@@ -104,6 +105,36 @@ Napi::Value createModel(const Napi::CallbackInfo& info) {
   });
 }
 
+qe::QuantizeOptions readQuantizeOptions(const Napi::CallbackInfo& info) {
+  const Napi::Object given =
+      readOptions(info, 0, "options", {"in", "out", "experts", "dense", "importance", "threads"});
+  qe::QuantizeOptions options;
+  options.in = readText(given.Get("in"), "options.in");
+  options.out = readText(given.Get("out"), "options.out");
+  options.experts = readText(given.Get("experts"), "options.experts");
+  if (!given.Get("dense").IsNull()) options.dense = readText(given.Get("dense"), "options.dense");
+  if (!given.Get("importance").IsNull()) {
+    options.importance = readText(given.Get("importance"), "options.importance");
+  }
+  options.threads = static_cast<int>(readInteger(given.Get("threads"), "options.threads", 1, 1024));
+  return options;
+}
+
+Napi::Value quantizeModel(const Napi::CallbackInfo& info) {
+  const qe::QuantizeOptions options = readQuantizeOptions(info);
+  const Napi::Function onProgress = readOptionalFunction(info[1], "onProgress");
+  qe::Progress progress;
+  if (!onProgress.IsEmpty()) {
+    progress = makeProgress(Environment::of(info.Env()).dispatcher, onProgress);
+  }
+  return runOnce(info.Env(), [options, progress](const std::atomic<bool>& closing) -> MakeValue {
+    qe::QuantizeOptions cancellable = options;
+    cancellable.cancel = &closing;
+    auto made = std::make_shared<const qe::Quantized>(qe::quantizeModel(cancellable, progress));
+    return [made](Napi::Env env) { return toValue(env, *made); };
+  });
+}
+
 Napi::Value inspectModel(const Napi::CallbackInfo& info) {
   const std::string path = readText(info[0], "path");
   return runOnce(info.Env(), [path](const std::atomic<bool>&) -> MakeValue {
@@ -120,6 +151,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   env.AddCleanupHook([environment] { environment->end(); });
   exports.Set("cpu", Napi::Function::New<cpu>(env, "cpu"));
   exports.Set("createModel", Napi::Function::New<createModel>(env, "createModel"));
+  exports.Set("quantizeModel", Napi::Function::New<quantizeModel>(env, "quantizeModel"));
   exports.Set("inspectModel", Napi::Function::New<inspectModel>(env, "inspectModel"));
   exports.Set("open", Napi::Function::New<EngineObject::open>(env, "open"));
   return exports;

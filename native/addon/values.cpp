@@ -126,4 +126,25 @@ Napi::Value toValue(Napi::Env env, const qe::Description& description) {
   return object;
 }
 
+Napi::Value toValue(Napi::Env env, const qe::Quantized& made) {
+  Napi::Array quantized = Napi::Array::New(env, made.quantized.size());
+  for (std::uint32_t i = 0; i < made.quantized.size(); ++i) {
+    const qe::QuantizedTensor& tensor = made.quantized[i];
+    Napi::Object object = Napi::Object::New(env);
+    object.Set("name", tensor.name);
+    object.Set("from", tensor.from);
+    object.Set("to", tensor.to);
+    object.Set("fromBytes", static_cast<double>(tensor.fromBytes));
+    object.Set("toBytes", static_cast<double>(tensor.toBytes));
+    object.Set("nmse", tensor.nmse);
+    object.Set("weighted", tensor.weighted);
+    quantized.Set(i, object);
+  }
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("sizeBytes", static_cast<double>(made.sizeBytes));
+  object.Set("tensors", static_cast<double>(made.tensors));
+  object.Set("quantized", quantized);
+  return object;
+}
+
 }  // namespace addon

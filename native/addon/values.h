@@ -11,11 +11,13 @@
 
 #include "engine/engine.h"
 #include "engine/model_file.h"
+#include "engine/quantize_model.h"
 
 namespace addon {
 
 Napi::Value toValue(Napi::Env env, const qe::Result& result);
 Napi::Value toValue(Napi::Env env, const qe::Description& description);
+Napi::Value toValue(Napi::Env env, const qe::Quantized& made);
 Napi::Value toValue(Napi::Env env, const std::vector<float>& values);
 Napi::Value toValue(Napi::Env env, const std::vector<double>& values);
 Napi::Value toValue(Napi::Env env, const std::map<std::string, std::string>& record);

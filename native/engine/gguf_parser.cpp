@@ -70,6 +70,7 @@ Scalar parseScalar(ByteCursor& cursor, GgufType type) {
 
 MetadataEntry parseMetadataEntry(ByteCursor& cursor, std::uint64_t index) {
   MetadataEntry entry;
+  entry.offsetBytes = cursor.offset();
   cursor.reading("key of metadata entry " + std::to_string(index));
   entry.key = cursor.text();
   if (entry.key.empty()) cursor.fail("is empty; corrupt file");
@@ -87,6 +88,7 @@ MetadataEntry parseMetadataEntry(ByteCursor& cursor, std::uint64_t index) {
     }
   }
   for (std::uint64_t i = 0; i < count; ++i) entry.values.push_back(parseScalar(cursor, type));
+  entry.sizeBytes = cursor.offset() - entry.offsetBytes;
   return entry;
 }
 
@@ -117,7 +119,7 @@ std::uint64_t tensorBytes(const Tensor& tensor, ByteCursor& cursor) {
     overflow = overflow || __builtin_mul_overflow(blocks, static_cast<std::uint64_t>(tensor.dims[i]), &blocks);
   }
   overflow = overflow || __builtin_mul_overflow(blocks, static_cast<std::uint64_t>(format.bytes), &bytes);
-  // A block holds at most 32 values, so the count of values fits whenever this does.
+  // No format has more than 3.2 values a byte, so the count of values fits whenever this does.
   if (overflow || bytes > std::numeric_limits<std::uint64_t>::max() / 64) {
     cursor.fail("dimensions " + tensor.shape() + " are larger than any file; corrupt file");
   }
@@ -145,7 +147,7 @@ Tensor parseTensor(ByteCursor& cursor, std::uint64_t index) {
   const auto type = cursor.number<std::uint32_t>();
   if (qk::findFormat(type) == nullptr) {
     cursor.fail("has type id " + std::to_string(type) +
-                ", which this engine does not read (f32, f16, bf16, i32, q4_0, q8_0, rocmfp2 and rocmfp3 it does)");
+                ", which this engine does not read; it reads " + qk::formatNames());
   }
   tensor.type = static_cast<qk::Type>(type);
   tensor.sizeBytes = tensorBytes(tensor, cursor);

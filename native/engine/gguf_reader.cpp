@@ -119,6 +119,10 @@ const Tensor& Gguf::tensor(std::string_view name) const {
   return *found;
 }
 
-void Gguf::release(const Tensor& tensor) const { file_.release(tensor.offsetBytes, tensor.sizeBytes); }
+void Gguf::release(const Tensor& tensor) const { release(tensor, 0, tensor.sizeBytes); }
+
+void Gguf::release(const Tensor& tensor, std::uint64_t first, std::uint64_t bytes) const {
+  file_.release(tensor.offsetBytes + first, bytes);
+}
 
 }  // namespace qe

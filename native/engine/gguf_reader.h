@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,8 @@ struct MetadataEntry {
   std::string key;
   bool isArray = false;
   std::vector<Scalar> values;  // exactly one unless isArray; elements of an array are of one kind
+  std::uint64_t offsetBytes = 0;  // of key, type and value in the file
+  std::uint64_t sizeBytes = 0;
 };
 
 struct Tensor {
@@ -59,6 +62,10 @@ class Gguf {
   std::uint64_t dataOffsetBytes() const { return dataOffset_; }  // where tensor data starts
 
   const std::vector<MetadataEntry>& metadata() const { return metadata_; }
+  // Key, type and value as they lie in the file. Lives as long as this.
+  std::span<const std::byte> raw(const MetadataEntry& entry) const {
+    return {file_.data() + entry.offsetBytes, static_cast<std::size_t>(entry.sizeBytes)};
+  }
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // Typed access. Throws std::runtime_error naming file and key when the key is missing or of another kind.
   std::int64_t integer(std::string_view key) const;
@@ -76,6 +83,8 @@ class Gguf {
   // Tells the kernel that the tensor's pages are not needed any more (after repacking). They are read again from the
   // file when touched, so this is always safe.
   void release(const Tensor& tensor) const;
+  // The same for `bytes` of the tensor from `first` on.
+  void release(const Tensor& tensor, std::uint64_t first, std::uint64_t bytes) const;
 
  private:
   const MetadataEntry* find(std::string_view key) const;

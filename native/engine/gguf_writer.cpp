@@ -85,6 +85,11 @@ void GgufWriter::texts(std::string_view name, std::span<const std::string> value
   for (const std::string& value : values) putText(metadata_, value);
 }
 
+void GgufWriter::copy(std::span<const std::byte> entry) {
+  putBytes(metadata_, entry.data(), entry.size());
+  ++entries_;
+}
+
 void GgufWriter::tensor(std::string name, qk::Type type, std::vector<std::int64_t> dims) {
   const qk::Format& format = qk::format(type);
   if (dims.empty() || dims.size() > kGgufMaxDims || dims.front() % format.weights != 0) {
@@ -93,7 +98,7 @@ void GgufWriter::tensor(std::string name, qk::Type type, std::vector<std::int64_
   }
   std::int64_t blocks = dims.front() / format.weights;
   for (std::size_t i = 1; i < dims.size(); ++i) blocks *= dims[i];
-  const std::uint64_t offset = alignUp(dataBytes_, kGgufDefaultAlignment);
+  const std::uint64_t offset = alignUp(dataBytes_, alignment_);
   const auto bytes = static_cast<std::uint64_t>(blocks * format.bytes);
   tensors_.push_back({std::move(name), type, std::move(dims), offset, bytes});
   dataBytes_ = offset + bytes;
@@ -113,8 +118,10 @@ std::vector<std::byte> GgufWriter::header() const {
     put(out, static_cast<std::uint32_t>(tensor.type));
     put(out, tensor.offsetBytes);
   }
-  out.resize(alignUp(out.size(), kGgufDefaultAlignment));
+  out.resize(alignUp(out.size(), alignment_));
   return out;
 }
+
+std::uint64_t GgufWriter::fileBytes() const { return header().size() + alignUp(dataBytes_, alignment_); }
 
 }  // namespace qe

@@ -1,15 +1,15 @@
 #include "model_file.h"
 
-#include <algorithm>
 #include <array>
-#include <exception>
-#include <mutex>
+#include <atomic>
+#include <limits>
 #include <stdexcept>
-#include <thread>
+#include <utility>
 
 #include "gguf_writer.h"
 #include "model_keys.h"
 #include "output_file.h"
+#include "pieces.h"
 #include "presets.h"
 #include "tensor_layout.h"
 #include "tokenizer_metadata.h"
@@ -18,9 +18,8 @@
 namespace qe {
 namespace {
 
-// One thread's buffer. With at most 32 threads all buffers together stay at 32 MB.
+// One thread's buffer; of 32 threads at most.
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
-constexpr int kMostThreads = 32;
 
 void writeMetadata(GgufWriter& writer, const qk::Dimensions& d, const CreateOptions& options) {
   writer.text(keys::kArchitecture, keys::kDeepseek4);
@@ -95,56 +94,6 @@ void checkOptions(const CreateOptions& options) {
   if (options.out.empty() || !options.out.has_filename()) throw std::invalid_argument("name the file to create");
 }
 
-// A range of blocks of one tensor.
-struct Piece {
-  std::size_t tensor;
-  std::int64_t firstBlock;
-  std::int64_t blocks;
-};
-
-// Hands out pieces in file order and keeps the first failure.
-class PieceQueue {
- public:
-  PieceQueue(const std::vector<PlacedTensor>& tensors, const std::atomic<bool>* cancel)
-      : tensors_(tensors), cancel_(cancel) {}
-
-  bool next(Piece& piece) {
-    const std::lock_guard lock(mutex_);
-    if (failure_ || tensor_ == tensors_.size()) return false;
-    if (cancel_ != nullptr && cancel_->load()) {
-      failure_ = std::make_exception_ptr(std::runtime_error("creation of the model was cancelled"));
-      return false;
-    }
-    const PlacedTensor& tensor = tensors_[tensor_];
-    const std::int64_t blockBytes = qk::format(tensor.type).bytes;
-    const std::int64_t all = static_cast<std::int64_t>(tensor.sizeBytes) / blockBytes;
-    piece = {tensor_, block_, std::min(all - block_, kPieceBytes / blockBytes)};
-    block_ += piece.blocks;
-    if (block_ == all) {
-      ++tensor_;
-      block_ = 0;
-    }
-    return true;
-  }
-
-  void fail(std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-  }
-
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  const std::vector<PlacedTensor>& tensors_;
-  const std::atomic<bool>* cancel_;
-  std::mutex mutex_;
-  std::size_t tensor_ = 0;
-  std::int64_t block_ = 0;
-  std::exception_ptr failure_;
-};
-
 }  // namespace
 
 Created createModel(const CreateOptions& options, const Progress& progress) {
@@ -157,38 +106,33 @@ Created createModel(const CreateOptions& options, const Progress& progress) {
   for (const TensorSpec& spec : layout) writer.tensor(spec.name, generator.typeOf(spec), spec.dims);
 
   const std::vector<std::byte> header = writer.header();
-  const std::uint64_t size = header.size() + alignUp(writer.dataBytes(), kGgufDefaultAlignment);
+  const std::uint64_t size = writer.fileBytes();
   OutputFile file(options.out, size, options.overwrite);
   file.write(0, header);
   // The padding behind the last tensor is part of the file where room could not be reserved, too.
   const std::array<std::byte, 1> last{};
   file.write(size - 1, last);
 
-  std::atomic<std::uint64_t> doneBytes{header.size()};
-  PieceQueue queue(writer.tensors(), options.cancel);
-  const auto work = [&](const Progress& report) {
-    try {
-      std::vector<std::byte> buffer(static_cast<std::size_t>(kPieceBytes));
-      for (Piece piece{}; queue.next(piece);) {
-        const PlacedTensor& tensor = writer.tensors()[piece.tensor];
-        const std::int64_t blockBytes = qk::format(tensor.type).bytes;
-        const auto bytes = static_cast<std::size_t>(piece.blocks * blockBytes);
-        generator.blocks(layout[piece.tensor], piece.firstBlock, piece.blocks, buffer.data());
-        const auto within = static_cast<std::uint64_t>(piece.firstBlock * blockBytes);
-        file.write(header.size() + tensor.offsetBytes + within, {buffer.data(), bytes});
-        const std::uint64_t done = doneBytes += bytes;
-        if (report) report(done, size);
-      }
-    } catch (...) {
-      queue.fail(std::current_exception());
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (int i = 1; i < std::min(options.threads, kMostThreads); ++i) helpers.emplace_back([&] { work({}); });
-    work(progress);
+  std::vector<Cut> cuts;
+  for (const PlacedTensor& tensor : writer.tensors()) {
+    const std::int64_t blockBytes = qk::format(tensor.type).bytes;
+    cuts.push_back({static_cast<std::int64_t>(tensor.sizeBytes) / blockBytes, kPieceBytes / blockBytes});
   }
-  queue.rethrow();
+  std::atomic<std::uint64_t> doneBytes{header.size()};
+  PieceQueue queue(std::move(cuts), options.cancel, "creation of the model was cancelled");
+  queue.run(options.threads, [&](bool onCaller) {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(kPieceBytes));
+    return [&, onCaller, buffer = std::move(buffer)](const Piece& piece) mutable {
+      const PlacedTensor& tensor = writer.tensors()[piece.tensor];
+      const std::int64_t blockBytes = qk::format(tensor.type).bytes;
+      const auto bytes = static_cast<std::size_t>(piece.count * blockBytes);
+      generator.blocks(layout[piece.tensor], piece.first, piece.count, buffer.data());
+      const auto within = static_cast<std::uint64_t>(piece.first * blockBytes);
+      file.write(header.size() + tensor.offsetBytes + within, {buffer.data(), bytes});
+      const std::uint64_t done = doneBytes += bytes;
+      if (onCaller && progress) progress(done, size);
+    };
+  });
   file.finish();
   if (progress) progress(size, size);
   return {size, static_cast<std::int64_t>(layout.size())};

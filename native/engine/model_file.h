@@ -19,7 +19,7 @@ qk::Dimensions readDimensions(const Gguf& file);
 
 struct CreateOptions {
   std::string preset = "unit";      // see presets.h
-  std::string experts = "rocmfp2";  // rocmfp2 (down is rocmfp3), q4_0, q8_0, f16, f32
+  std::string experts = "rocmfp2";  // see expertTypes in weights_generator.h
   std::uint64_t seed = 0;
   std::filesystem::path out;
   int threads = 1;         // does not change a byte of the file

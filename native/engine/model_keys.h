@@ -6,6 +6,7 @@
 namespace qe::keys {
 
 inline constexpr const char* kArchitecture = "general.architecture";
+inline constexpr const char* kFileType = "general.file_type";
 inline constexpr const char* kDeepseek4 = "deepseek4";
 inline constexpr const char* kContext = "deepseek4.context_length";
 inline constexpr const char* kHidden = "deepseek4.embedding_length";
@@ -50,6 +51,7 @@ inline constexpr const char* kClamp = "deepseek4.swiglu_clamp_exp";
 inline constexpr const char* kPreset = "qualify.preset";
 inline constexpr const char* kSeed = "qualify.seed";
 inline constexpr const char* kExpertType = "qualify.experts";
+inline constexpr const char* kQuantized = "qualify.quantized";  // what `model quantize` did; absent: nothing
 inline constexpr const char* kStress = "qualify.stress";
 inline constexpr const char* kGenerator = "qualify.generator_version";
 inline constexpr const char* kKeyRoundTrip = "qualify.key_round_trip";        // absent: true

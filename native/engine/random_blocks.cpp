@@ -106,6 +106,67 @@ void fillQ8_0(const CounterRandom& random, double deviation, std::uint64_t first
   }
 }
 
+// Uniform nibbles: both signs of eight magnitudes. Words 0 and 1 of each three are the codes, word 2 picks the scales.
+void putNibbleCodes(const CounterRandom& random, std::uint64_t index, std::byte* out) {
+  putWord(random.word(index), out);
+  putWord(random.word(index + 1), out + 8);
+}
+
+// +-{0, 1, 2, 3, 4, 6, 8, 10}: deviation sqrt(28.75). A scale byte for each half, or one for all.
+void fillFp4(const CounterRandom& random, double deviation, std::uint64_t first, std::int64_t count, std::byte* out,
+             int scalesEach) {
+  const ByteScales scales(deviation / 5.36190264738180);
+  for (std::int64_t b = 0; b < count; ++b, out += 16 + scalesEach) {
+    const std::uint64_t index = 3 * (first + static_cast<std::uint64_t>(b));
+    putNibbleCodes(random, index, out);
+    const std::uint64_t picks = random.word(index + 2);
+    for (int i = 0; i < scalesEach; ++i) out[16 + i] = scales.pick(picks >> (2 * i));
+  }
+}
+
+// +-{0, 1, 2, 3, 4, 6, 8, 12}: deviation sqrt(34.25). A scale is a power of two, so the wanted deviation comes from a
+// mixture: an eighth of the blocks take half of `base`, a share p of them twice, the others `base`. Their mean square
+// is base^2 (29/32 + 3 p), which reaches every wanted one but for 0.7 % of it.
+void fillMxfp4(const CounterRandom& random, double deviation, std::uint64_t first, std::int64_t count, std::byte* out) {
+  const double wanted = deviation / 5.85234995535981;
+  int exponent = std::ilogb(wanted);
+  double square = std::ldexp(wanted, -exponent) * std::ldexp(wanted, -exponent);  // 1 to 4
+  if (square >= 29.0 / 8) {
+    ++exponent;
+    square /= 4;
+  }
+  const double share = std::clamp((square - 29.0 / 32) / 3, 0.0, 7.0 / 8);
+  const auto doubled = static_cast<std::uint64_t>(std::llround(share * 4096));
+  for (std::int64_t b = 0; b < count; ++b, out += 17) {
+    const std::uint64_t index = 3 * (first + static_cast<std::uint64_t>(b));
+    const std::uint64_t pick = random.word(index + 2) & 4095u;
+    const int step = pick < doubled ? 1 : pick >= 3584 ? -1 : 0;
+    out[0] = static_cast<std::byte>(std::clamp(exponent + 128 + step, 2, 254));
+    putNibbleCodes(random, index, out + 1);
+  }
+}
+
+// weight = d (s q - 1.5 m): q uniform in 0..3, scale s uniform in 9..12, minimum m = s or a neighbour of it. Mean 0,
+// deviation d sqrt(1.25 * 111.5 + 2.25 * 0.5).
+void fillQ2_K(const CounterRandom& random, double deviation, std::uint64_t first, std::int64_t count, std::byte* out) {
+  const HalfScales scales(deviation / 11.8532695911297);
+  constexpr std::uint64_t kOffsets[4] = {8, 9, 9, 10};
+  for (std::int64_t b = 0; b < count; ++b, out += 84) {
+    const std::uint64_t index = 10 * (first + static_cast<std::uint64_t>(b));
+    std::uint64_t picks = random.word(index);
+    for (int g = 0; g < 16; ++g, picks >>= 4) {
+      const std::uint64_t scale = picks & 3u;
+      out[g] = static_cast<std::byte>((scale + 9) | (scale + kOffsets[(picks >> 2) & 3u]) << 4);
+    }
+    for (std::uint64_t i = 0; i < 8; ++i) putWord(random.word(index + 1 + i), out + 16 + 8 * i);
+    scales.put(random.word(index + 9), out + 80);
+    std::uint16_t half = 0;
+    std::memcpy(&half, out + 80, sizeof half);
+    half = qk::floatToHalf(1.5f * qk::halfToFloat(half));
+    std::memcpy(out + 82, &half, sizeof half);
+  }
+}
+
 }  // namespace
 
 void randomBlocks(const CounterRandom& random, qk::Type type, double deviation, std::int64_t first, std::int64_t count,
@@ -131,10 +192,10 @@ void randomBlocks(const CounterRandom& random, qk::Type type, double deviation, 
         std::memcpy(out, &value, sizeof value);
       }
       return;
-    case qk::Type::Q2_K:
-    case qk::Type::MXFP4:
-    case qk::Type::ROCmFP4:
-    case qk::Type::ROCmFP4_FAST:
+    case qk::Type::ROCmFP4: return fillFp4(random, deviation, start, count, out, 2);
+    case qk::Type::ROCmFP4_FAST: return fillFp4(random, deviation, start, count, out, 1);
+    case qk::Type::MXFP4: return fillMxfp4(random, deviation, start, count, out);
+    case qk::Type::Q2_K: return fillQ2_K(random, deviation, start, count, out);
     case qk::Type::I32: break;
   }
   throw std::invalid_argument("random weights cannot be stored as i32");

@@ -51,11 +51,13 @@ bool isMatrix(Role role) {
 
 ExpertTypes expertTypes(std::string_view name) {
   if (name == "rocmfp2") return {qk::Type::ROCmFP2, qk::Type::ROCmFP3};
-  for (const qk::Type type : {qk::Type::Q4_0, qk::Type::Q8_0, qk::Type::F16, qk::Type::F32}) {
+  std::string known = "rocmfp2";
+  for (const qk::Type type : {qk::Type::ROCmFP4, qk::Type::ROCmFP4_FAST, qk::Type::Q2_K, qk::Type::Q4_0, qk::Type::Q8_0,
+                              qk::Type::MXFP4, qk::Type::F16, qk::Type::F32}) {
     if (qk::format(type).name == name) return {type, type};
+    known += ", " + std::string(qk::format(type).name);
   }
-  throw std::invalid_argument("there are no experts of type '" + std::string(name) +
-                              "'; types are rocmfp2, q4_0, q8_0, f16, f32");
+  throw std::invalid_argument("there are no experts of type '" + std::string(name) + "'; types are " + known);
 }
 
 WeightsGenerator::WeightsGenerator(const qk::Dimensions& dimensions, std::uint64_t seed, ExpertTypes experts, bool stress)

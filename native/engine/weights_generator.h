@@ -23,7 +23,8 @@ namespace qe {
 // Changes whenever a byte of any created file would.
 inline constexpr std::int64_t kGeneratorVersion = 1;
 
-// Types of the routed experts by name: rocmfp2 (down is rocmfp3), q4_0, q8_0, f16, f32.
+// Types of the routed experts by name: rocmfp2 (down is rocmfp3), and, for all three alike, rocmfp4, rocmfp4_fast, q2_k,
+// q4_0, q8_0, mxfp4, f16, f32.
 struct ExpertTypes {
   qk::Type gateUp;
   qk::Type down;

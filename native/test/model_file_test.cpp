@@ -82,7 +82,8 @@ TEST_CASE("the unit file is the same on every machine and with any number of thr
 
 TEST_CASE("dimensions come back from the metadata of every type of experts") {
   const ScratchFolder folder;
-  for (const std::string experts : {"rocmfp2", "q4_0", "q8_0", "f16", "f32"}) {
+  for (const std::string experts :
+       {"rocmfp2", "rocmfp4", "rocmfp4_fast", "q2_k", "q4_0", "q8_0", "mxfp4", "f16", "f32"}) {
     const auto path = folder / (experts + ".gguf");
     qe::createModel(unitOptions(path, experts));
     const qe::Gguf file(path);
@@ -185,7 +186,8 @@ TEST_CASE("every token of a hash-routed layer has different experts that exist")
 
 TEST_CASE("random weights have the wanted deviation and mean 0 in every format, and any range is a part of the whole") {
   for (const qk::Type type : {qk::Type::F32, qk::Type::F16, qk::Type::BF16, qk::Type::Q4_0, qk::Type::Q8_0,
-                              qk::Type::ROCmFP2, qk::Type::ROCmFP3}) {
+                              qk::Type::ROCmFP2, qk::Type::ROCmFP3, qk::Type::ROCmFP4, qk::Type::ROCmFP4_FAST,
+                              qk::Type::Q2_K, qk::Type::MXFP4}) {
     const qk::Format& format = qk::format(type);
     INFO(std::string(format.name));
     const qe::CounterRandom random(11, format.name);
@@ -206,6 +208,26 @@ TEST_CASE("random weights have the wanted deviation and mean 0 in every format, 
     Bytes part(static_cast<std::size_t>(5 * format.bytes));
     qe::randomBlocks(random, type, 0.03, 13, 5, part.data());
     CHECK(std::equal(part.begin(), part.end(), bytes.begin() + static_cast<std::ptrdiff_t>(13 * format.bytes)));
+  }
+}
+
+TEST_CASE("power-of-two scales reach any deviation, by a mixture, and a power of two more only moves them") {
+  const qe::CounterRandom random(5, "mxfp4");
+  constexpr std::int64_t kBlocks = 2048;
+  Bytes bytes(kBlocks * 17);
+  Bytes doubled(bytes.size());
+  std::vector<float> values(kBlocks * 32);
+  for (double deviation = 0.01; deviation < 0.05; deviation *= 1.1) {
+    qe::randomBlocks(random, qk::Type::MXFP4, deviation, 0, kBlocks, bytes.data());
+    qe::randomBlocks(random, qk::Type::MXFP4, 2 * deviation, 0, kBlocks, doubled.data());
+    qk::dequantize(qk::Type::MXFP4, bytes.data(), kBlocks * 32, values.data());
+    double squares = 0;
+    for (const float value : values) squares += double{value} * value;
+    CHECK(std::sqrt(squares / (kBlocks * 32)) == doctest::Approx(deviation).epsilon(0.03));
+    for (std::size_t at = 0; at < bytes.size(); at += 17) {
+      doubled[at] = static_cast<std::byte>(std::to_integer<int>(doubled[at]) - 1);
+    }
+    CHECK((bytes == doubled));
   }
 }
 
@@ -371,7 +393,8 @@ TEST_CASE("options that name nothing are refused with what exists, before anythi
     return messageOf([&] { qe::createModel(options); });
   };
   CHECK(has(refusal([](auto& o) { o.preset = "huge"; }), "presets are unit, mini, small, flash-8"));
-  CHECK(has(refusal([](auto& o) { o.experts = "q5_1"; }), "types are rocmfp2, q4_0, q8_0, f16, f32"));
+  CHECK(has(refusal([](auto& o) { o.experts = "q5_1"; }),
+            "types are rocmfp2, rocmfp4, rocmfp4_fast, q2_k, q4_0, q8_0, mxfp4, f16, f32"));
   CHECK(has(refusal([](auto& o) { o.stress = true; }), "ask for experts f32"));
   CHECK(has(refusal([](auto& o) { o.threads = 0; }), "at least one thread"));
   CHECK(has(refusal([](auto& o) { o.seed = ~0ULL; }), "below 2^63"));

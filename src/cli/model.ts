@@ -1,19 +1,14 @@
-/** `qualify model create|inspect|audit`. */
-import { rename, rm, stat } from 'node:fs/promises';
+/** `qualify model create|inspect|audit`; `quantize` has its own file. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
-import { partialName, removeStalePartials } from '../engine/partial-model.js';
-import { QualifyError } from '../errors.js';
-import { EXIT } from '../exit-codes.js';
 import { expertsSchema, presetSchema } from '../matrix/schema.js';
 import { describeAudit, describeModel } from '../report/model.js';
-import { describeError } from './describe-error.js';
 import { requireEmbeddedAddon } from './embedded.js';
-import { interruptSignal } from './interrupt.js';
+import { modelError, refuseExisting, writeModel } from './model-file.js';
+import { registerQuantize } from './model-quantize.js';
 import { wholeNumber } from './options.js';
 import { answer, answerJson, formatBytes, note, startProgress } from './output.js';
 
@@ -33,65 +28,16 @@ interface CreateFlags {
 }
 
 async function create(flags: CreateFlags, command: Command): Promise<void> {
-  const out = resolve(flags.out);
-  if (!flags.force && (await stat(out).catch(() => undefined)) !== undefined) {
-    throw new QualifyError('ERR_QUALIFY_EXISTS', `${flags.out} exists already`, {
-      exit: 'usage',
-      hint: 'name another file, or overwrite it with --force',
-      where: out,
-    });
-  }
+  await refuseExisting(flags.out, flags.force);
   const addon = await requireEmbeddedAddon();
-  // The file gets its name when it is whole, so that a killed command leaves no model that looks like one.
-  const partial = partialName(out);
-  for (const path of await removeStalePartials(out)) note(`removed ${path}, which a killed command left`);
-  const progress = startProgress();
-  const signal = interruptSignal();
-  const interrupted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  try {
-    const { preset, seed, threads, stress, roundTrips } = flags;
-    // Stress models are F32 throughout; only what the user asked for may be refused for that.
-    const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
-    const making = addon.createModel(
-      { preset, experts, seed, threads, stress, roundTrips, out: partial },
-      (done, total) => {
-        progress.update(
-          `writing the model: ${formatBytes(done)} of ${formatBytes(total)}`,
-          total > 0 ? done / total : null,
-        );
-      },
-    );
-    const made = await Promise.race([making, interrupted]);
-    progress.end();
-    const sha256 = await sha256File(partial);
-    await rename(partial, out);
-    if (flags.json) answerJson({ schemaVersion: 1, path: out, sha256, ...made });
-    else answer(`${out}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${sha256}`);
-  } catch (error) {
-    progress.end();
-    await rm(partial, { force: true });
-    // The generator cannot be cancelled and would hold the process until it is done.
-    if (signal.aborted) leaveNow(error);
-    if (error instanceof QualifyError) throw error;
-    if (saysDiskFull((error as Error).message)) throw diskFull(out, error);
-    throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
-  }
-}
-
-function leaveNow(error: unknown): never {
-  if (error instanceof QualifyError) note(describeError(error));
-  process.exit(error instanceof QualifyError ? error.exitCode : EXIT.infrastructure);
-}
-
-/** The engine's own message names offset and tensor where there is one. */
-function modelError(code: string, error: unknown, path: string): QualifyError {
-  return new QualifyError(code, (error as Error).message, {
-    exit: 'infrastructure',
-    where: path,
-    cause: error,
-  });
+  const { preset, seed, threads, stress, roundTrips } = flags;
+  // Stress models are F32 throughout; only what the user asked for may be refused for that.
+  const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
+  const made = await writeModel(flags.out, 'writing', (out, onBytes) =>
+    addon.createModel({ preset, experts, seed, threads, stress, roundTrips, out }, onBytes),
+  );
+  if (flags.json) answerJson({ schemaVersion: 1, ...made });
+  else answer(`${made.path}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${made.sha256}`);
 }
 
 async function inspect(path: string, flags: { json: boolean }): Promise<void> {
@@ -127,7 +73,7 @@ async function audit(path: string, flags: { json: boolean; threads: number }): P
 }
 
 export function register(program: Command): void {
-  const model = program.command('model').description('generated models: make, look at, audit');
+  const model = program.command('model').description('models: make, quantise, look at, audit');
   const threads = () =>
     new Option('--threads <n>', 'threads to use')
       .argParser(wholeNumber(1, 1024))
@@ -162,6 +108,7 @@ export function register(program: Command): void {
     .option('--force', 'overwrite the file', false)
     .option('--json', 'answer with one JSON object', false)
     .action(create);
+  registerQuantize(model, threads);
   model
     .command('inspect <file>')
     .description('print dimensions, tensors, types, sizes and the SHA-256 of a model')

@@ -10,6 +10,10 @@ export interface EngineAddon {
     options: CreateModelOptions,
     onProgress: (doneBytes: number, totalBytes: number) => void,
   ): Promise<CreatedModel>;
+  quantizeModel(
+    options: QuantizeModelOptions,
+    onProgress: (doneBytes: number, totalBytes: number) => void,
+  ): Promise<QuantizedModel>;
   inspectModel(path: string): Promise<ModelDescription>;
   open(path: string, options: OpenOptions): Promise<NativeEngine>;
 }
@@ -33,6 +37,34 @@ export interface CreateModelOptions {
 export interface CreatedModel {
   sizeBytes: number;
   tensors: number;
+}
+
+export interface QuantizeModelOptions {
+  in: string;
+  out: string;
+  /** Type of the routed experts, as for `createModel`. */
+  experts: string;
+  /** Type of attention, indexer, shared experts, embedding and output; null keeps them. */
+  dense: string | null;
+  /** A GGUF of `llama-imatrix` that weighs the errors of the ROCmFP types; null for none. */
+  importance: string | null;
+  threads: number;
+}
+
+export interface QuantizedModel extends CreatedModel {
+  quantized: QuantizedTensor[];
+}
+
+export interface QuantizedTensor {
+  name: string;
+  from: string;
+  to: string;
+  fromBytes: number;
+  toBytes: number;
+  /** Sum of squared differences over sum of squares. */
+  nmse: number;
+  /** Whether the importance file knew the tensor. */
+  weighted: boolean;
 }
 
 export interface ModelDescription {

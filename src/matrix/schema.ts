@@ -7,7 +7,17 @@ export const nameSchema = z
 
 export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
-export const expertsSchema = z.enum(['rocmfp2', 'q4_0', 'q8_0', 'f16', 'f32']);
+export const expertsSchema = z.enum([
+  'rocmfp2',
+  'rocmfp4',
+  'rocmfp4_fast',
+  'q2_k',
+  'q4_0',
+  'q8_0',
+  'mxfp4',
+  'f16',
+  'f32',
+]);
 
 /** A generated model (the default) or a GGUF file of the user's. */
 export const modelSchema = z.union([

@@ -1,5 +1,5 @@
-/** Models as people read them: `qualify model inspect` and `qualify model audit`. */
-import type { ModelDescription } from '../engine/addon.js';
+/** Models as people read them: `qualify model inspect`, `quantize` and `audit`. */
+import type { ModelDescription, QuantizedModel } from '../engine/addon.js';
 import type { AuditReport } from '../engine/model-audit.js';
 
 const LONGEST_LIST = 8;
@@ -57,6 +57,27 @@ export function describeModel(path: string, sha256: string, model: ModelDescript
     columns([['tensor', 'type', 'dimensions', 'bytes', 'offset'], ...tensorRows], new Set([3, 4])),
     '',
     columns([['type', 'tensors', 'bytes'], ...byType(model.tensors)], new Set([1, 2])),
+  ].join('\n');
+}
+
+/** What quantising a model changed, tensor by tensor. */
+export function describeQuantized(made: QuantizedModel & { path: string; sha256: string }): string {
+  const rows = made.quantized.map((tensor) => [
+    tensor.name,
+    `${tensor.from} -> ${tensor.to}${tensor.weighted ? ' (imatrix)' : ''}`,
+    String(tensor.fromBytes),
+    String(tensor.toBytes),
+    tensor.nmse === 0 ? '0' : tensor.nmse.toExponential(2),
+  ]);
+  const sum = (key: 'fromBytes' | 'toBytes') =>
+    made.quantized.reduce((total, tensor) => total + tensor[key], 0);
+  return [
+    columns([['tensor', 'type', 'bytes', 'after', 'NMSE'], ...rows], new Set([2, 3, 4])),
+    '',
+    `file      ${made.path}`,
+    `sha256    ${made.sha256}`,
+    `bytes     ${made.sizeBytes}`,
+    `quantised ${made.quantized.length} of ${made.tensors} tensors, ${sum('fromBytes')} -> ${sum('toBytes')} bytes`,
   ].join('\n');
 }
 

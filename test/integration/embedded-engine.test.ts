@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -127,6 +127,73 @@ describe('the embedded engine, really built', () => {
     assert.equal(llama.exitCode, 0, llama.stderr);
     assert.match(llama.stdout, /general\.architecture +"llama"/);
     assert.match(llama.stderr, /the architecture is "llama"; the embedded engine runs deepseek4 only/);
+  });
+
+  it('quantises the experts of a float model, tells what that cost, and gives the same bytes again', async () => {
+    const source = place('float.gguf');
+    await pass('model', 'create', '--preset', 'unit', '--experts', 'f32', '--out', source);
+    const flags = ['--experts', 'q4_0', '--json'];
+    const made = JSON.parse(await pass('model', 'quantize', source, place('q4.gguf'), ...flags));
+    assert.equal(made.sha256, sha256(place('q4.gguf')));
+    assert.equal(made.quantized.length, 12);
+    for (const tensor of made.quantized) {
+      assert.match(tensor.name, /^blk\.\d\.ffn_(gate|up|down)_exps\.weight$/);
+      assert.equal(tensor.to, 'q4_0');
+      assert.equal(tensor.toBytes * 64, tensor.fromBytes * 9);
+      assert.ok(tensor.nmse > 1e-3 && tensor.nmse < 0.02, `NMSE ${tensor.nmse}`);
+    }
+    const again = await pass('model', 'quantize', source, place('again.gguf'), ...flags, '--threads', '1');
+    assert.equal(JSON.parse(again).sha256, made.sha256);
+    const description = JSON.parse(await pass('model', 'inspect', place('q4.gguf'), '--json'));
+    assert.equal(description.metadata['qualify.quantized'], 'experts q4_0');
+    const logits = [];
+    for (const file of ['float', 'q4']) {
+      const out = place(`${file}.f32`);
+      const args = ['--model', place(`${file}.gguf`), '--tokens', place('ids.json'), '--out', out, '--all'];
+      await pass('engine', 'logits', ...args);
+      logits.push(readLogits(out));
+    }
+    const error = nmse(logits[1] ?? new Float32Array(), logits[0] ?? new Float32Array());
+    assert.ok(error > 0 && error < 0.4, `NMSE of the logits against the float model: ${error}`);
+    const text = await pass('model', 'quantize', source, place('text.gguf'), '--experts', 'mxfp4');
+    assert.match(text, /^blk\.0\.ffn_gate_exps\.weight +f32 -> mxfp4 +4194304 +557056 +1\.\d\de-2$/m);
+  });
+
+  it('refuses to quantise onto itself, over a file, or where rows do not fill blocks, and leaves nothing', async () => {
+    const refused = async (args: string[], exit: number, message: RegExp) => {
+      const { exitCode, stderr } = await runCli(['model', 'quantize', ...args]);
+      assert.equal(exitCode, exit, stderr);
+      assert.match(stderr, message);
+    };
+    const none = place('none.gguf');
+    await refused([model, model, '--experts', 'q4_0', '--force'], 64, /ERR_QUALIFY_SAME_FILE/);
+    await refused([model, place('float.gguf'), '--experts', 'q4_0'], 64, /exists already/);
+    await refused([model, none, '--experts', 'q5_1'], 64, /Allowed choices are rocmfp2/);
+    await refused([model, none], 64, /--experts/);
+    const dense = ['--experts', 'q4_0', '--dense', 'q2_k'];
+    await refused([model, none, ...dense], 15, /attn_q_b\.weight' has rows of 128 values/);
+    await refused([place('absent.gguf'), none, '--experts', 'q4_0'], 15, /absent\.gguf/);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('none')),
+      [],
+    );
+  });
+
+  it('leaves nothing when it is interrupted', async () => {
+    const out = place('interrupted.gguf');
+    const args = [cliScript, 'model', 'quantize', place('float.gguf'), out, '--experts', 'rocmfp4'];
+    const child = spawn(process.execPath, [...args, '--threads', '1'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    // The first line of progress says that it is at work.
+    await once(createInterface(child.stderr), 'line');
+    child.kill('SIGINT');
+    await once(child, 'close');
+    assert.equal(child.exitCode, 12);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('interrupted')),
+      [],
+    );
   });
 
   it('reports margins that are decisive', async () => {

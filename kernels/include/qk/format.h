@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace qk {
@@ -29,6 +31,10 @@ struct Format {
   std::int64_t weights;
   std::int64_t bytes;
 };
+
+// All of them, and their names as "f32, f16, ..." for messages.
+std::span<const Format> formats();
+std::string formatNames();
 
 // Null for a type id that this engine does not read.
 const Format* findFormat(std::uint32_t id);
