@@ -9,6 +9,24 @@
 
 namespace qk {
 namespace mmid {
+namespace {
+
+Shape oneShape(const MoeWeights& weights, const Inputs& x) {
+  const Shape shape = checkedShape(weights, x);
+  if (shape.experts != 1) throw std::invalid_argument("the shared expert is one expert");
+  return shape;
+}
+
+Rows rowsOf(const Routes& routes) { return {routes.token.data(), routes.weight.data(), routes.bounds}; }
+
+void countGrouped(Execution& ex, const MoeOptions& options, Kernel down) {
+  ex.counters.add(Kernel::groupedGateUp);
+  ex.counters.add(down);
+  if (options.persistentQueue) ex.counters.add(Kernel::persistentQueue);
+  if (options.adaptiveTile) ex.counters.add(Kernel::adaptiveTile);
+}
+
+}  // namespace
 
 Shape checkedShape(const MoeWeights& weights, const Inputs& x) {
   const PackedMatrix gate = weights.gate->matrix();
@@ -25,45 +43,48 @@ Shape checkedShape(const MoeWeights& weights, const Inputs& x) {
   return shape;
 }
 
-void reserveGateUp(std::int64_t floats, MoeScratch& scratch) {
-  scratch.gate.reserve(static_cast<std::size_t>(floats) * sizeof(float));
-  scratch.up.reserve(static_cast<std::size_t>(floats) * sizeof(float));
-}
-
-}  // namespace mmid
-
-namespace {
-
-using mmid::Rows;
-using mmid::Shape;
-
-Shape routedShape(const MoeWeights& weights, const Inputs& x, const Routes& routes) {
-  const Shape shape = mmid::checkedShape(weights, x);
-  if (routes.experts != shape.experts)
-    throw std::invalid_argument("routes and weights differ in the number of experts");
-  return shape;
-}
-
-Shape sharedShape(const MoeWeights& weights, const Inputs& x) {
-  const Shape shape = mmid::checkedShape(weights, x);
-  if (shape.experts != 1) throw std::invalid_argument("the shared expert is one expert");
-  return shape;
-}
-
 Shape sharedShape(const MoeWeights& weights, const Inputs& x, const Shape& routed) {
-  const Shape shape = sharedShape(weights, x);
+  const Shape shape = oneShape(weights, x);
   if (shape.hidden != routed.hidden)
     throw std::invalid_argument("the shared expert and the routed ones differ in D");
   return shape;
 }
 
-Rows rowsOf(const Routes& routes) { return {routes.token.data(), routes.weight.data(), routes.bounds}; }
+void reserveGateUp(std::int64_t floats, MoeScratch& scratch) {
+  scratch.gate.reserve(static_cast<std::size_t>(floats) * sizeof(float));
+  scratch.up.reserve(static_cast<std::size_t>(floats) * sizeof(float));
+}
 
-void countGrouped(Execution& ex, const MoeOptions& options, Kernel down) {
-  ex.counters.add(Kernel::groupedGateUp);
-  ex.counters.add(down);
-  if (options.persistentQueue) ex.counters.add(Kernel::persistentQueue);
-  if (options.adaptiveTile) ex.counters.add(Kernel::adaptiveTile);
+float* reserveRows(AlignedBuffer& buffer, std::int64_t rows, std::int64_t width) {
+  buffer.reserve(static_cast<std::size_t>(rows * width) * sizeof(float));
+  return buffer.as<float>();
+}
+
+MoeTimes liveRows(Execution& ex, MoePlan plan, const MoeOptions& options, const MoeWeights& weights,
+                  const Shape& shape, const Inputs& x, const Routes& routes, MoeScratch& scratch, float* y) {
+  if (plan == MoePlan::serial) return serialExperts(ex, weights, shape, x, routes, scratch, y);
+  const Rows rows = rowsOf(routes);
+  countGrouped(ex, options, Kernel::groupedDown);
+  MoeTimes times;
+  Stopwatch watch;
+  groupedGateUp(ex, options, weights, shape, x, rows, scratch, scratch.routed);
+  times.gateUpNs = watch.lapNs();
+  groupedDown(ex, options, weights, shape, rows, scratch.routed, scratch, y);
+  times.downNs = watch.lapNs();
+  return times;
+}
+
+}  // namespace mmid
+
+using namespace mmid;
+
+namespace {
+
+Shape routedShape(const MoeWeights& weights, const Inputs& x, const Routes& routes) {
+  const Shape shape = checkedShape(weights, x);
+  if (routes.experts != shape.experts)
+    throw std::invalid_argument("routes and weights differ in the number of experts");
+  return shape;
 }
 
 // Routed rows never lie in memory. The shared expert reads x before the first sum is written, and is added last.
@@ -77,38 +98,18 @@ MoeTimes fusedMoe(Execution& ex, const MoeOptions& options, const MoeWeights& we
   countGrouped(ex, options, Kernel::groupedDownCombine);
   if (shared != nullptr) ex.counters.add(Kernel::sharedExpert);
   MoeTimes times;
-  mmid::Stopwatch watch;
-  mmid::groupedGateUp(ex, options, weights, shape, x, rows, scratch, scratch.routed);
+  Stopwatch watch;
+  groupedGateUp(ex, options, weights, shape, x, rows, scratch, scratch.routed);
   times.gateUpNs = watch.lapNs();
-  if (shared != nullptr) mmid::groupedGateUp(ex, {}, *shared, sharedAs, x, sharedRows, scratch, scratch.shared);
+  if (shared != nullptr) groupedGateUp(ex, {}, *shared, sharedAs, x, sharedRows, scratch, scratch.shared);
   times.sharedNs = watch.lapNs();
-  mmid::groupedDownCombine(ex, options, weights, shape, rows, scratch.routed, routes.tokens, true, scratch, out);
+  groupedDownCombine(ex, options, weights, shape, rows, scratch.routed, routes.tokens, true, scratch, out);
   times.downNs = watch.lapNs();
   if (shared != nullptr) {
-    mmid::groupedDownCombine(ex, {}, *shared, sharedAs, sharedRows, scratch.shared, routes.tokens, false, scratch,
+    groupedDownCombine(ex, {}, *shared, sharedAs, sharedRows, scratch.shared, routes.tokens, false, scratch,
                              out);
   }
   times.sharedNs += watch.lapNs();
-  return times;
-}
-
-float* reserveRows(AlignedBuffer& buffer, std::int64_t rows, std::int64_t width) {
-  buffer.reserve(static_cast<std::size_t>(rows * width) * sizeof(float));
-  return buffer.as<float>();
-}
-
-// y of the live rows only.
-MoeTimes liveRows(Execution& ex, MoePlan plan, const MoeOptions& options, const MoeWeights& weights,
-                  const Shape& shape, const Inputs& x, const Routes& routes, MoeScratch& scratch, float* y) {
-  if (plan == MoePlan::serial) return mmid::serialExperts(ex, weights, shape, x, routes, scratch, y);
-  const Rows rows = rowsOf(routes);
-  countGrouped(ex, options, Kernel::groupedDown);
-  MoeTimes times;
-  mmid::Stopwatch watch;
-  mmid::groupedGateUp(ex, options, weights, shape, x, rows, scratch, scratch.routed);
-  times.gateUpNs = watch.lapNs();
-  mmid::groupedDown(ex, options, weights, shape, rows, scratch.routed, scratch, y);
-  times.downNs = watch.lapNs();
   return times;
 }
 
@@ -132,7 +133,7 @@ MoeTimes moe(Execution& ex, MoePlan plan, const MoeOptions& options, const MoeWe
   if (shared != nullptr) sharedShape(*shared, x, shape);
   float* const y = reserveRows(scratch.rows, routes.live(), shape.hidden);
   MoeTimes times = liveRows(ex, plan, options, weights, shape, x, routes, scratch, y);
-  mmid::Stopwatch watch;
+  Stopwatch watch;
   float* last = nullptr;
   if (shared != nullptr) {
     last = reserveRows(scratch.sharedRows, routes.tokens, shape.hidden);
@@ -156,12 +157,12 @@ MoeTimes routedExperts(Execution& ex, MoePlan plan, const MoeWeights& weights, c
 
 void sharedExpert(Execution& ex, const MoeWeights& weights, const Inputs& x, std::int64_t tokens,
                   MoeScratch& scratch, float* y) {
-  const Shape shape = sharedShape(weights, x);
+  const Shape shape = oneShape(weights, x);
   const std::vector<std::int64_t> everyToken{0, tokens};
   const Rows rows{nullptr, nullptr, everyToken};
   ex.counters.add(Kernel::sharedExpert);
-  mmid::groupedGateUp(ex, {}, weights, shape, x, rows, scratch, scratch.shared);
-  mmid::groupedDown(ex, {}, weights, shape, rows, scratch.shared, scratch, y);
+  groupedGateUp(ex, {}, weights, shape, x, rows, scratch, scratch.shared);
+  groupedDown(ex, {}, weights, shape, rows, scratch.shared, scratch, y);
 }
 
 }  // namespace qk

@@ -14,8 +14,8 @@ using Item = MoeScratch::Item;
 constexpr std::int64_t blockRows = activationBlock;  // weight rows an item: requantising owns whole blocks of F
 constexpr std::int64_t blockTiles = blockRows / tileRows;
 constexpr std::int64_t widestBlock = 256;             // columns of the output that an item owns
-constexpr std::int64_t rowsPerPass = 48;              // held at once; whole token tiles of 4, 6, 8 and 12
-constexpr std::int64_t rowsPerItem = 5 * rowsPerPass;
+constexpr std::int64_t rowsPerPass = 60;              // held at once: whole token tiles of 4, 6 and 12
+constexpr std::int64_t rowsPerItem = 4 * rowsPerPass;
 constexpr std::int64_t threadFloats = rowsPerPass * widestBlock;
 
 // Items of one expert: the rows of a block of weights follow on each other, so that it is read from memory once.
@@ -87,29 +87,34 @@ struct Cut {
   std::int64_t bandTokens;
 };
 
-// Wide blocks read the hidden rows less often; narrow ones, then bands of tokens, give every thread a few items. A
-// band more reads the weights once more, so bands are made only where an expert has rows enough for that, or where
-// threads would have nothing.
+// The cut with the least estimated time: rounds of items over the threads, and a part of an item for what threads
+// wait at the end, times what an item takes. Every band unpacks the weights again, which is worth some rows of an
+// expert; every block lays the activations side by side again, which is worth some columns.
 Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::int64_t threads) {
-  constexpr std::int64_t narrowest = 2 * tileRows;
-  constexpr std::int64_t itemsPerThread = 4;
-  constexpr std::int64_t fewestRows = 16;  // of an expert in a band
+  constexpr double unpackRows = 6;
+  constexpr double panelColumns = 6;
+  constexpr double waitedItems = 0.2;
+  constexpr std::int64_t narrowest = 64;
   constexpr std::int64_t fewestBandTokens = 32;
-  Cut cut{widestBlock, 0, 1, tokens};
-  const auto blocks = [&] { return (shape.hidden + cut.width - 1) / cut.width; };
-  if (threads > 1) {
-    while (cut.width > narrowest && blocks() < itemsPerThread * threads) cut.width /= 2;
-    std::int64_t active = 0;
-    for (std::size_t e = 1; e < rows.bounds.size(); ++e) active += rows.bounds[e] > rows.bounds[e - 1] ? 1 : 0;
-    const auto bandsFor = [&](std::int64_t items) { return (items + blocks() - 1) / blocks(); };
-    const std::int64_t affordable = active > 0 ? rows.bounds.back() / active / fewestRows : 1;
-    const std::int64_t wanted =
-        std::max(bandsFor(threads), std::min(affordable, bandsFor(itemsPerThread * threads)));
-    cut.bands = std::max<std::int64_t>(1, std::min(wanted, tokens / fewestBandTokens));
-    cut.bandTokens = (tokens + cut.bands - 1) / cut.bands;
+  std::int64_t active = 0;
+  for (std::size_t e = 1; e < rows.bounds.size(); ++e) active += rows.bounds[e] > rows.bounds[e - 1] ? 1 : 0;
+  const double rowsEach = active > 0 ? static_cast<double>(rows.bounds.back()) / static_cast<double>(active) : 0;
+  const std::int64_t mostBands = std::clamp<std::int64_t>(tokens / fewestBandTokens, 1, threads > 1 ? 2 * threads : 1);
+  Cut best{};
+  double least = 0;
+  for (std::int64_t width = widestBlock; width >= narrowest; width /= 2) {
+    const std::int64_t blocks = (shape.hidden + width - 1) / width;
+    for (std::int64_t bands = 1; bands <= mostBands; ++bands) {
+      const std::int64_t rounds = (blocks * bands + threads - 1) / threads;
+      const double item = (rowsEach / static_cast<double>(bands) + unpackRows) *
+                          (static_cast<double>(std::min(width, shape.hidden)) + panelColumns);
+      const double time = (static_cast<double>(rounds) + (threads > 1 ? waitedItems : 0)) * item;
+      if (best.width != 0 && time >= least) continue;
+      least = time;
+      best = {width, blocks, bands, (tokens + bands - 1) / bands};
+    }
   }
-  cut.blocks = blocks();
-  return cut;
+  return best;
 }
 
 // The first row of [first, last) whose token is `token` or later.

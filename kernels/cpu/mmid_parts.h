@@ -18,6 +18,9 @@ struct Shape {
 // Throws std::invalid_argument when weights and x do not fit together.
 Shape checkedShape(const MoeWeights& weights, const Inputs& x);
 
+// The same for the shared expert beside routed ones.
+Shape sharedShape(const MoeWeights& weights, const Inputs& x, const Shape& routed);
+
 // The rows of every expert: packed row r reads token[r] (r itself when null) and multiplies by weight[r] (1 when
 // null); expert e owns rows bounds[e] .. bounds[e + 1], ascending by token.
 struct Rows {
@@ -58,6 +61,12 @@ void groupedDownCombine(Execution& ex, const MoeOptions& options, const MoeWeigh
 // One expert after the other; y [packed rows][D].
 MoeTimes serialExperts(Execution& ex, const MoeWeights& weights, const Shape& shape, const Inputs& x,
                        const Routes& routes, MoeScratch& scratch, float* y);
+
+// y [live routes][D] by either plan, never fused, and counted.
+MoeTimes liveRows(Execution& ex, MoePlan plan, const MoeOptions& options, const MoeWeights& weights,
+                  const Shape& shape, const Inputs& x, const Routes& routes, MoeScratch& scratch, float* y);
+
+float* reserveRows(AlignedBuffer& buffer, std::int64_t rows, std::int64_t width);
 
 // For the down projection: `rows` rows of F, in the form that it takes.
 void reserveHidden(const Shape& shape, std::int64_t rows, MoeScratch::Hidden& hidden);

@@ -240,7 +240,7 @@ PackedWeights::PackedWeights(ThreadPool& pool, const ExpertMatrices& experts) : 
     const std::int64_t rowCount = std::min(tileRows, first.rows - firstRow);
     std::byte* tile = tiles + item * shape_.tileBytes;
     std::memset(tile, 0, static_cast<std::size_t>(shape_.tileBytes));
-    const std::byte* rows = first.data + (expert * first.rows + firstRow) * rowBytes;
+    const std::byte* rows = experts.expert(expert).data + firstRow * rowBytes;
     (quantised ? packQuantisedTile : packFloatTile)(layout, rows, rowBytes, rowCount, first.cols, tile);
   });
 }

@@ -14,6 +14,12 @@ namespace {
 
 }  // namespace
 
+void checkExperts(const std::int32_t* expert, std::int64_t tokens, std::int64_t slots, std::int64_t experts) {
+  for (std::int64_t r = 0; r < tokens * slots; ++r) {
+    if (expert[r] < -1 || expert[r] >= experts) refuse(r / slots, r % slots, expert[r], experts);
+  }
+}
+
 void sortRoutes(const std::int32_t* expert, const float* weight, std::int64_t tokens, std::int64_t slots,
                 std::int64_t experts, Routes& routes) {
   routes.tokens = tokens;

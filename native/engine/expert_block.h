@@ -2,6 +2,7 @@
 // combine.
 #pragma once
 
+#include "qk/owners.h"
 #include "switches.h"
 #include "workspace.h"
 
@@ -9,7 +10,12 @@ namespace qe {
 
 class ExpertBlock {
  public:
-  explicit ExpertBlock(const Switches& switches);
+  // owners must outlive the block; null when the experts are not divided.
+  ExpertBlock(const Switches& switches, qk::Owners* owners);
+
+  // What a token of a chunk takes of the workspace, without what does not grow with the tokens. The serial plan and
+  // owners write the rows of all routes, as does the grouped plan without the fused combine.
+  static std::int64_t bytesPerToken(const Model& model, const Switches& switches);
 
   // inOut [tokens][D]: the normed input, overwritten by the output; ids [tokens] for layers that route by
   // token id.
@@ -20,7 +26,10 @@ class ExpertBlock {
  private:
   void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids);
 
+  qk::MoeTimes evaluate(const Run& run, const ExpertWeights& weights, qk::MoePlan plan, float* inOut);
+
   qk::MoeOptions options_;
+  qk::Owners* owners_;
   Operand input_;
   Scratch<float> logits_, routeScratch_, routeWeights_;
   Scratch<std::int32_t> routeExperts_;
