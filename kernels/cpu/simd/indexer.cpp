@@ -8,6 +8,11 @@ namespace qk::QK_ISA {
 namespace {
 
 constexpr std::int64_t kHeads = 16;  // whose dots are in flight together
+#if defined(__AVX512F__)
+constexpr int kPlainHeads = 8;  // whose plain dots are in registers
+#else
+constexpr int kPlainHeads = 4;
+#endif
 
 // 32 codes of 16 keys, [8][16][4] unsigned. dot(q, start)[l] = start + k[l] . q[0 .. 31] (signed), exact: a
 // product is at most 28 * 12.
@@ -100,7 +105,6 @@ QK_INLINE void plainDots(const IndexerOperands& o, std::int64_t first, const flo
 }  // namespace
 
 void indexerScores(const IndexerOperands& o, std::int64_t n, float* scores) {
-  constexpr int tile = sizeof(F16) == 64 && alignof(F16) == 64 ? 8 : 4;  // heads of plain dots in registers
   alignas(64) float dots[kHeads * 16];
   for (std::int64_t start = 0; start < n; start += 16) {
     F16 score = zero();
@@ -111,7 +115,9 @@ void indexerScores(const IndexerOperands& o, std::int64_t n, float* scores) {
       } else {
         const float* values = o.keyValues + start * o.dim;
         std::int64_t h = 0;
-        for (; h + tile <= count; h += tile) plainDots<tile>(o, first + h, values, dots + h * 16);
+        for (; h + kPlainHeads <= count; h += kPlainHeads) {
+          plainDots<kPlainHeads>(o, first + h, values, dots + h * 16);
+        }
         for (; h < count; ++h) plainDots<1>(o, first + h, values, dots + h * 16);
       }
       for (std::int64_t h = 0; h < count; ++h) {
