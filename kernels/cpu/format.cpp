@@ -75,6 +75,50 @@ void decodeFp3(const std::byte* block, float* out) {
   }
 }
 
+// Levels of a nibble: magnitudes by its low three bits, bit 3 is the sign; the negative zero of code 8 is plain zero.
+using NibbleLevels = std::array<float, 16>;
+constexpr NibbleLevels kFp4Levels = {0, 1, 2, 3, 4, 6, 8, 10, 0, -1, -2, -3, -4, -6, -8, -10};
+constexpr NibbleLevels kMxfp4Levels = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// 16 bytes: low nibble of byte j is weight j, high nibble weight j + 16, so each scale belongs to one half of each byte.
+void decodeNibbles(const std::byte* codes, const NibbleLevels& levels, float low, float high, float* out) {
+  for (int j = 0; j < 16; ++j) {
+    const auto pair = std::to_integer<unsigned>(codes[j]);
+    out[j] = levels[pair & 15u] * low;
+    out[j + 16] = levels[pair >> 4] * high;
+  }
+}
+
+float scaleAt(const std::byte* at) { return scaleByteToFloat(std::to_integer<std::uint8_t>(*at)); }
+
+// 16 bytes of codes, then a scale byte for each half (ROCmFP4), or one for all (ROCmFP4_FAST).
+void decodeFp4(const std::byte* block, float* out) {
+  decodeNibbles(block, kFp4Levels, scaleAt(block + 16), scaleAt(block + 17), out);
+}
+
+void decodeFp4Fast(const std::byte* block, float* out) {
+  decodeNibbles(block, kFp4Levels, scaleAt(block + 16), scaleAt(block + 16), out);
+}
+
+// One E8M0 byte, then 16 bytes of codes.
+void decodeMxfp4(const std::byte* block, float* out) {
+  const float scale = halfE8M0ToFloat(std::to_integer<std::uint8_t>(block[0]));
+  decodeNibbles(block + 1, kMxfp4Levels, scale, scale, out);
+}
+
+// 256 weights: 16 bytes (low nibble: scale, high nibble: minimum of 16 weights), 64 bytes of 2-bit codes, F16 d, F16 dmin.
+// Weight i of a half of 128 has its code in byte i % 32 of the half's 32, at bit 2 (i / 32).
+void decodeQ2_K(const std::byte* block, float* out) {
+  const float d = halfToFloat(load16(block + 80));
+  const float dmin = halfToFloat(load16(block + 82));
+  for (int i = 0; i < 256; ++i) {
+    const int group = std::to_integer<int>(block[i / 16]);
+    const int code = (std::to_integer<int>(block[16 + i / 128 * 32 + i % 32]) >> (2 * (i % 128 / 32))) & 3;
+    // All but the subtraction is exact: at most 11 + 4 + 2 bits.
+    out[i] = d * static_cast<float>((group & 15) * code) - dmin * static_cast<float>(group >> 4);
+  }
+}
+
 }  // namespace
 
 const Format* findFormat(std::uint32_t id) {
@@ -114,11 +158,11 @@ void dequantize(Type type, const std::byte* blocks, std::int64_t n, float* out) 
       case Type::Q8_0: decodeQ8_0(blocks, out); break;
       case Type::ROCmFP2: decodeFp2(blocks, out); break;
       case Type::ROCmFP3: decodeFp3(blocks, out); break;
+      case Type::ROCmFP4: decodeFp4(blocks, out); break;
+      case Type::ROCmFP4_FAST: decodeFp4Fast(blocks, out); break;
+      case Type::MXFP4: decodeMxfp4(blocks, out); break;
+      case Type::Q2_K: decodeQ2_K(blocks, out); break;
       case Type::I32: throw std::invalid_argument("i32 holds indices, not weights");
-      case Type::Q2_K:
-      case Type::MXFP4:
-      case Type::ROCmFP4:
-      case Type::ROCmFP4_FAST: throw std::invalid_argument("no decoder yet");
     }
   }
 }

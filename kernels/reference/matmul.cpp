@@ -37,37 +37,61 @@ struct Block {
   int group;  // 16 or 32
 };
 
+int level(Type type, const std::byte* p, unsigned i) {
+  const unsigned nibbleAt = i / 16 * 4;  // in byte i % 16
+  switch (type) {
+    case Type::ROCmFP2: return static_cast<int>(bits(p, 2 * i, 2)) - 1;
+    case Type::ROCmFP3: {
+      static constexpr int levels[8] = {0, 1, 2, 4, 0, -1, -2, -4};
+      return levels[bits(p, 3 * i, 3)];
+    }
+    case Type::ROCmFP4:
+    case Type::ROCmFP4_FAST:
+    case Type::MXFP4: {
+      static constexpr int magnitudes[8] = {0, 1, 2, 3, 4, 6, 8, 10};
+      const unsigned code = bits(p + (type == Type::MXFP4 ? 1 : 0) + i % 16, nibbleAt, 4);
+      const int magnitude = type == Type::MXFP4 && code % 8 == 7 ? 12 : magnitudes[code % 8];
+      return code < 8 ? magnitude : -magnitude;
+    }
+    case Type::Q4_0: return static_cast<int>(bits(p + 2 + i % 16, nibbleAt, 4)) - 8;
+    case Type::Q8_0: return static_cast<std::int8_t>(p[2 + i]);
+    default: throw std::invalid_argument("not a type with integer levels");
+  }
+}
+
 Block decode(Type type, const std::byte* p) {
   Block block{};
-  block.group = type == Type::ROCmFP2 || type == Type::ROCmFP3 ? 16 : 32;
-  for (unsigned i = 0; i < 32; ++i) {
-    switch (type) {
-      case Type::ROCmFP2:
-        block.level[i] = static_cast<int>(bits(p, 2 * i, 2)) - 1;
-        break;
-      case Type::ROCmFP3: {
-        static constexpr int levels[8] = {0, 1, 2, 4, 0, -1, -2, -4};
-        block.level[i] = levels[bits(p, 3 * i, 3)];
-        break;
-      }
-      case Type::Q4_0:
-        block.level[i] = static_cast<int>(bits(p + 2 + i % 16, i / 16 * 4, 4)) - 8;
-        break;
-      case Type::Q8_0:
-        block.level[i] = static_cast<std::int8_t>(p[2 + i]);
-        break;
-      default:
-        throw std::invalid_argument("not a type with integer levels");
+  for (unsigned i = 0; i < 32; ++i) block.level[i] = level(type, p, i);
+  block.group = 32;
+  switch (type) {
+    case Type::ROCmFP2:
+    case Type::ROCmFP3:
+    case Type::ROCmFP4: {
+      const std::byte* scales = p + format(type).bytes - 2;
+      block.group = 16;
+      block.scale[0] = unsignedE4M3(scales[0]);
+      block.scale[1] = unsignedE4M3(scales[1]);
+      break;
     }
-  }
-  if (block.group == 32) {
-    block.scale[0] = half(p);
-  } else {
-    const std::byte* scales = p + (type == Type::ROCmFP2 ? 8 : 12);
-    block.scale[0] = unsignedE4M3(scales[0]);
-    block.scale[1] = unsignedE4M3(scales[1]);
+    case Type::ROCmFP4_FAST: block.scale[0] = unsignedE4M3(p[16]); break;
+    case Type::MXFP4: block.scale[0] = std::ldexp(1.0f, std::to_integer<int>(p[0]) - 128); break;
+    default: block.scale[0] = half(p); break;
   }
   return block;
+}
+
+// The part of a Q2_K superblock (84 bytes at p) that meets the activation block at value `first` of it, 0 or 128:
+// weight = d * scale * code - dmin * minimum, with scale and minimum of 16 weights in one byte.
+float dotQ2_K(const std::byte* p, std::int64_t first, const ActivationBlock& token) {
+  std::int32_t scaled = 0;   // sum of scale * code * x
+  std::int32_t minimum = 0;  // sum of minimum * -x
+  for (std::int64_t i = first; i < first + 128; ++i) {
+    const int group = std::to_integer<int>(p[i / 16]);
+    const int code = static_cast<int>(bits(p + 16 + first / 4 + i % 32, static_cast<unsigned>((i - first) / 32 * 2), 2));
+    scaled += (group & 15) * code * token.q[i - first];
+    minimum -= (group >> 4) * token.q[i - first];
+  }
+  return std::fma(static_cast<float>(scaled), half(p + 80), static_cast<float>(minimum) * half(p + 82));
 }
 
 }  // namespace
@@ -118,7 +142,8 @@ float dotExactOrder(const Matrix& w, std::int64_t row, const std::vector<Activat
     const ActivationBlock& token = x[static_cast<std::size_t>(first / 128)];
     const std::int64_t n = std::min<std::int64_t>(128, w.cols - first);
     float blockAcc = 0;
-    for (std::int64_t k = 0; k < n; k += 32, p += blockBytes) {
+    if (w.type == Type::Q2_K) blockAcc = dotQ2_K(p + first / 256 * blockBytes, first % 256, token);
+    for (std::int64_t k = 0; w.type != Type::Q2_K && k < n; k += 32, p += blockBytes) {
       const Block weights = decode(w.type, p);
       for (int g = 0; g < 32; g += weights.group) {
         std::int32_t sum = 0;

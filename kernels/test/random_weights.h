@@ -16,7 +16,8 @@
 
 namespace qk::test {
 
-inline constexpr Type int8Types[] = {Type::ROCmFP2, Type::ROCmFP3, Type::Q4_0, Type::Q8_0};
+inline constexpr Type int8Types[] = {Type::ROCmFP2, Type::ROCmFP3, Type::ROCmFP4, Type::ROCmFP4_FAST,
+                                     Type::MXFP4,   Type::Q2_K,    Type::Q4_0,    Type::Q8_0};
 inline constexpr Type floatTypes[] = {Type::F32, Type::F16, Type::BF16};
 
 inline std::vector<Isa> supportedIsas() {
@@ -41,13 +42,34 @@ inline std::uint16_t halfBits(float positiveNormal) {
   return static_cast<std::uint16_t>(((bits >> 23) - 112) << 10 | (bits >> 13 & 1023));
 }
 
+// How far the scale bytes of ROCmFP and MXFP4 groups lie apart inside of one row block. Kernels may treat blocks whose
+// scales are near each other in another way than those whose scales are not; both must give the same bits.
+enum class ScaleSpread {
+  mixed,   // two octaves, and one group in 16 any byte at all: zero, subnormal or far away
+  narrow,  // one octave
+  wide,    // every byte that is a scale, and those that decode to zero
+};
+
 // Any bytes as codes; scales of about 1/8 for integer formats, of either sign and with a few subnormals.
 struct Weights {
   std::vector<std::byte> bytes;
   Matrix matrix;
 };
 
-inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::int64_t cols) {
+// Scale byte of a ROCmFP group. 0x7f and above decode to zero; 0..7 are subnormal.
+inline std::byte randomScaleByte(Random& random, ScaleSpread spread) {
+  const bool any = spread == ScaleSpread::wide || (spread == ScaleSpread::mixed && random() % 16 == 0);
+  return static_cast<std::byte>(any ? random() % 0x88 : 0x20 + random() % (spread == ScaleSpread::narrow ? 8 : 16));
+}
+
+// E8M0 byte of an MXFP4 block: 2^-3 and smaller. Far bytes stay below 2^48, so that no sum of products overflows.
+inline std::byte randomE8M0(Random& random, ScaleSpread spread) {
+  const bool any = spread == ScaleSpread::wide || (spread == ScaleSpread::mixed && random() % 16 == 0);
+  return static_cast<std::byte>(any ? random() % 176 : 125 - random() % (spread == ScaleSpread::narrow ? 2 : 4));
+}
+
+inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::int64_t cols,
+                             ScaleSpread spread = ScaleSpread::mixed) {
   Weights w;
   w.matrix = {type, rows, cols, nullptr};
   w.bytes.resize(static_cast<std::size_t>(rows * w.matrix.rowBytes()));
@@ -64,12 +86,22 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
     switch (type) {
       case Type::ROCmFP2:
       case Type::ROCmFP3:
-        for (int i = 1; i <= 2; ++i) {
-          // 0x7f and above decode to zero; 0..7 are subnormal.
-          block[f.bytes - i] =
-              static_cast<std::byte>(random() % 16 == 0 ? random() % 256 : 0x20 + random() % 16);
-        }
+      case Type::ROCmFP4:
+        block[f.bytes - 2] = randomScaleByte(random, spread);
+        block[f.bytes - 1] = randomScaleByte(random, spread);
         break;
+      case Type::ROCmFP4_FAST:
+        block[16] = randomScaleByte(random, spread);
+        break;
+      case Type::MXFP4:
+        block[0] = randomE8M0(random, spread);
+        break;
+      case Type::Q2_K: {
+        const std::uint16_t minimum = halfBits(0.02f + 0.05f * std::fabs(normal(random)));
+        std::memcpy(block + 80, &half, 2);
+        std::memcpy(block + 82, &minimum, 2);
+        break;
+      }
       case Type::Q4_0:
       case Type::Q8_0:
         std::memcpy(block, &half, 2);
@@ -87,10 +119,6 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
         std::memcpy(block, &value, 4);
         break;
       }
-      case Type::Q2_K:
-      case Type::MXFP4:
-      case Type::ROCmFP4:
-      case Type::ROCmFP4_FAST:
       case Type::I32:
         throw std::invalid_argument("no random weights of this type");
     }

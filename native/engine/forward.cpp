@@ -23,12 +23,13 @@ std::int64_t sliceTokens(const Model& model) {
 
 }  // namespace
 
-Forward::Forward(const Model& model, const Switches& switches, qk::Execution execution)
+Forward::Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners)
     : model_(model),
       switches_(switches),
       execution_(execution),
       sliceTokens_(sliceTokens(model)),
-      attention_(model.dimensions(), switches) {}
+      attention_(model.dimensions(), switches),
+      experts_(switches, owners) {}
 
 std::int64_t Forward::bytes() const {
   return streams_.bytes() + hyper_.bytes() + attention_.bytes() + experts_.bytes() + headInput_.bytes();

@@ -55,12 +55,17 @@ inline std::uint16_t floatToBfloat(float value) {
 }
 
 // Scale byte of the ROCmFP family: unsigned E4M3 at half scale, 0x00..0x7e; every other byte decodes to 0.
-inline float scaleByteToFloat(std::uint8_t byte) {
+constexpr float scaleByteToFloat(std::uint8_t byte) {
   if (byte > 0x7e) return 0.0f;
   const std::uint32_t exponent = byte >> 3;
   const std::uint32_t mantissa = byte & 7u;
   if (exponent == 0) return static_cast<float>(mantissa) * 0x1p-10f;
   return std::bit_cast<float>(((exponent + 119) << 23) | (mantissa << 20));  // (8 + m) * 2^(exponent - 11)
+}
+
+// Scale byte of MXFP4: 2^(byte - 128), half of what E8M0 says because the levels are doubled; 0 and 1 are subnormal.
+inline float halfE8M0ToFloat(std::uint8_t byte) {
+  return std::bit_cast<float>(byte < 2 ? 0x00200000u << byte : std::uint32_t{byte - 1u} << 23);
 }
 
 }  // namespace qk
