@@ -24,16 +24,27 @@ std::int64_t firstNeeded(const CompressorShape& shape, std::int64_t position) {
 }  // namespace
 
 void CompressorState::append(const float* k, const float* gate, const float* ape, std::int64_t tokens) {
-  const std::int64_t width = shape_.width();
-  k_.insert(k_.end(), k, k + tokens * width);
-  const std::size_t start = z_.size();
-  z_.resize(start + static_cast<std::size_t>(tokens * width));
-  float* z = z_.data() + start;
-  for (std::int64_t t = 0; t < tokens; ++t, z += width, gate += width) {
-    const float* bias = ape + (position_ + t) % shape_.ratio * width;
-    for (std::int64_t i = 0; i < width; ++i) z[i] = gate[i] + bias[i];
-  }
+  const std::int64_t start = position_;
+  extend(tokens);
+  std::copy(k, k + tokens * shape_.width(), this->k(start));
+  std::copy(gate, gate + tokens * shape_.width(), z(start));
+  addBias(ape, start, tokens);
+}
+
+void CompressorState::extend(std::int64_t tokens) {
+  const auto values = static_cast<std::size_t>((position_ + tokens - first_) * shape_.width());
+  k_.resize(values);
+  z_.resize(values);
   position_ += tokens;
+}
+
+void CompressorState::addBias(const float* ape, std::int64_t position, std::int64_t tokens) {
+  const std::int64_t width = shape_.width();
+  for (std::int64_t t = position; t < position + tokens; ++t) {
+    float* row = z(t);
+    const float* bias = ape + t % shape_.ratio * width;
+    for (std::int64_t i = 0; i < width; ++i) row[i] = row[i] + bias[i];
+  }
 }
 
 void CompressorState::reserve(std::int64_t tokens) {

@@ -28,7 +28,7 @@ Forward::Forward(const Model& model, const Switches& switches, qk::Execution exe
       switches_(switches),
       execution_(execution),
       sliceTokens_(sliceTokens(model)),
-      attention_(model.dimensions()),
+      attention_(model.dimensions(), switches),
       experts_(switches, owners) {}
 
 std::int64_t Forward::bytes() const {

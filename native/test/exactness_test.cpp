@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "test_models.h"
 
@@ -98,6 +99,32 @@ TEST_CASE("instruction sets do not change the bits") {
     CHECK(engine.isa() == qk::name(isa));
     CHECK(firstDifference(engine.logits(prompt(kTokens), 128, test::never), unitBaseline(), 512) == -1);
   }
+}
+
+TEST_CASE("the ways to attention's rows do not change the bits and are counted apart") {
+  const auto runWith = [](bool direct, bool stream, bool stage, bool fastExp) {
+    qe::Switches switches;
+    switches.directTopK = direct;
+    switches.streamTopK = stream;
+    switches.streamStage = stage;
+    switches.streamFastExp = fastExp;
+    qe::Engine engine = open(test::Models::get().unit("rocmfp2"), {.switches = switches});
+    const std::vector<float> rows = engine.logits(prompt(kTokens), 128, test::never);
+    const std::map<std::string, std::uint64_t> all = engine.counters();
+    std::string ran;
+    for (const char* name : {"masked", "gathered", "streamed", "staged", "fast_exp"}) {
+      if (all.at(std::string("attention.") + name) > 0) ran += std::string(ran.empty() ? "" : " ") + name;
+    }
+    return std::pair(firstDifference(rows, unitBaseline(), 512) == -1, ran);
+  };
+  using Ran = std::pair<bool, std::string>;
+  CHECK(runWith(false, false, true, true) == Ran(true, "masked"));
+  CHECK(runWith(true, false, true, true) == Ran(true, "gathered"));
+  CHECK(runWith(false, true, false, true) == Ran(true, "streamed"));
+  CHECK(runWith(true, true, false, true) == Ran(true, "streamed"));
+  CHECK(runWith(false, true, true, false) == Ran(true, "streamed staged"));
+  CHECK(runWith(true, true, true, false) == Ran(true, "streamed staged"));
+  CHECK(runWith(true, true, true, true) == Ran(false, "streamed staged fast_exp"));
 }
 
 TEST_CASE("every kind of weights is exact") {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "qk/isa.h"
+#include "qk/uninitialised.h"
 
 namespace qk {
 
@@ -28,6 +28,10 @@ class CompressorState {
   // Appends `tokens` rows at the current position: k and gate [tokens][width], ape [ratio][width] is added
   // to gate (one float addition). Invalidates rows taken before.
   void append(const float* k, const float* gate, const float* ape, std::int64_t tokens);
+  // The same in parts, which different threads may take: appends rows that hold nothing yet; k and gate are
+  // written to k(position) and z(position), where rows lie one after the other; then addBias for every row.
+  void extend(std::int64_t tokens);
+  void addBias(const float* ape, std::int64_t position, std::int64_t tokens);
   // Makes room for `tokens` rows in all, so that none moves when one is appended. Untouched room costs no
   // memory where the allocator maps large blocks lazily.
   void reserve(std::int64_t tokens);
@@ -43,6 +47,8 @@ class CompressorState {
   // Row of the absolute position; it must not have been dropped.
   const float* k(std::int64_t position) const { return k_.data() + (position - first_) * shape_.width(); }
   const float* z(std::int64_t position) const { return z_.data() + (position - first_) * shape_.width(); }
+  float* k(std::int64_t position) { return k_.data() + (position - first_) * shape_.width(); }
+  float* z(std::int64_t position) { return z_.data() + (position - first_) * shape_.width(); }
   std::int64_t firstRow() const { return first_; }
 
  private:
@@ -52,7 +58,7 @@ class CompressorState {
   CompressorShape shape_;
   std::int64_t first_ = 0;     // absolute position of row 0
   std::int64_t position_ = 0;  // absolute position after the last row
-  std::vector<float> k_, z_;
+  UninitialisedVector<float> k_, z_;
 };
 
 }  // namespace qk
