@@ -45,6 +45,11 @@ AttentionBlock::AttentionBlock(const qk::Dimensions& dimensions, const Switches&
       plainRope_(qk::ropeFrequencies(dimensions, 0)),
       compressRope_(qk::ropeFrequencies(dimensions, 4)) {}
 
+std::int64_t AttentionBlock::bytesPerToken(const qk::Dimensions& dimensions) {
+  return Operand::rowBytes(dimensions.hidden) + Operand::rowBytes(dimensions.queryRank) +
+         dimensions.queryRank * static_cast<std::int64_t>(sizeof(float));
+}
+
 std::int64_t AttentionBlock::bytes() const {
   std::int64_t total = 0;
   for (const Scratch<float>* scratch : {&queryRows_, &heads_, &indexerQueries_, &indexerHeads_, &groupOutput_}) {

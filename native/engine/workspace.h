@@ -43,6 +43,10 @@ class Operand {
   // The rows from `firstRow` on.
   qk::Inputs from(std::int64_t firstRow) const;
   std::int64_t bytes() const { return blocks_.bytes(); }
+  // Of a row of `cols` in int8.
+  static std::int64_t rowBytes(std::int64_t cols) {
+    return (cols + qk::activationBlock - 1) / qk::activationBlock * static_cast<std::int64_t>(sizeof(qk::ActivationBlock));
+  }
 
  private:
   const float* values_ = nullptr;
