@@ -1,4 +1,5 @@
 /** Do the outputs prove anything? Equal outputs are worth what an unequal engine could not also have produced. */
+import type { ParityLevel } from '../matrix/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 
@@ -26,7 +27,7 @@ function runShare(outputs: readonly Output[]): { share: number; count: number } 
  */
 export function vacuityOf(
   outputs: readonly Output[],
-  level: 'exact' | 'tokens',
+  level: ParityLevel,
   minimum: number,
 ): Finding | null {
   const vacuous = (message: string): Finding => finding('vacuous-outputs', message);

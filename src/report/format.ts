@@ -34,5 +34,10 @@ export const interval = ({ lower, upper, rounds }: Effect): string =>
 export const verdictText = ({ verdict, detail }: Comparison): string =>
   detail === null ? verdict : `${verdict}, ${detail}`;
 
-/** `exact, identical`. */
-export const parityText = ({ parity }: Comparison): string => `${parity.level}, ${parity.status}`;
+/** `exact, identical`; `bounded, within: top-1 98.2 %, log-probabilities 0.031 apart`. */
+export function parityText({ parity: { level, status, distance } }: Comparison): string {
+  if (distance === undefined) return `${level}, ${status}`;
+  const apart = distance.meanLogProbability;
+  const mean = apart === null ? 'no ids in common' : `log-probabilities ${apart.toPrecision(3)} apart`;
+  return `${level}, ${status}: top-1 ${(100 * distance.top1).toFixed(1)} %, ${mean}`;
+}

@@ -34,7 +34,7 @@ const malformed = (field: RegExp) => (error: unknown) =>
 
 describe('the dialect', () => {
   test('asks for greedy output of exact length with the cache as told', () => {
-    const request = { tokens: [5, 6], generatedTokens: 16, chunk: 128, reuseCache: false };
+    const request = { tokens: [5, 6], generatedTokens: 16, chunk: 128, reuseCache: false, probabilities: 0 };
     const body = JSON.parse(completionBody(request));
     assert.deepEqual(body, {
       prompt: [5, 6],
