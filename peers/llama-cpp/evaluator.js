@@ -30,7 +30,12 @@ export class Evaluator {
    * once, or null to give it whole chunks as its API does.
    */
   static async open(modelPath, options) {
-    const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: options.threads });
+    const llama = await getLlama({
+      gpu: false,
+      build: 'never',
+      logLevel: 'error',
+      maxThreads: options.threads,
+    });
     const model = await llama.loadModel({ modelPath, gpuLayers: 0 });
     const evaluator = new Evaluator(llama, model, options);
     await evaluator.#useChunk(512);
@@ -74,11 +79,17 @@ export class Evaluator {
   async #next(tokens, likeliest) {
     const wanted = { generateNext: likeliest > 0 ? DISTRIBUTION : GREEDY };
     const last = tokens.length - 1;
-    const output = await this.#sequence.controlledEvaluate([...tokens.slice(0, last), [tokens[last], wanted]]);
+    const output = await this.#sequence.controlledEvaluate([
+      ...tokens.slice(0, last),
+      [tokens[last], wanted],
+    ]);
     const { token, probabilities } = output[last].next;
     if (likeliest === 0) return { token, top: [] };
     const top = [...probabilities].slice(0, likeliest).filter(([, probability]) => probability > 0);
-    return { token: top[0][0], top: top.map(([id, probability]) => ({ id, logprob: Math.log(probability) })) };
+    return {
+      token: top[0][0],
+      top: top.map(([id, probability]) => ({ id, logprob: Math.log(probability) })),
+    };
   }
 
   /** Makes the state a prefix of the prompt, empty for a cold run. Answers how many tokens of it were there already. */

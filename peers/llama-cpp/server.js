@@ -77,9 +77,17 @@ function readRequest(body, vocabulary) {
     if (name in FIXED ? value !== FIXED[name] : !READ.includes(name))
       throw new BadRequest(`${name}: not supported here: leave it out`);
   }
-  const { prompt, n_predict: generate, chunk = 512, cache_prompt: reuse = true, n_probs: likeliest = 0 } = body;
-  if (body.ignore_eos !== true) throw new BadRequest('ignore_eos: only outputs of exact length are offered: send true');
-  if (!Array.isArray(prompt) || prompt.length === 0) throw new BadRequest('prompt: must be an array of token ids');
+  const {
+    prompt,
+    n_predict: generate,
+    chunk = 512,
+    cache_prompt: reuse = true,
+    n_probs: likeliest = 0,
+  } = body;
+  if (body.ignore_eos !== true)
+    throw new BadRequest('ignore_eos: only outputs of exact length are offered: send true');
+  if (!Array.isArray(prompt) || prompt.length === 0)
+    throw new BadRequest('prompt: must be an array of token ids');
   const wrong = prompt.findIndex((id) => !isCount(id, 0) || id >= vocabulary);
   if (wrong >= 0) throw new BadRequest(`prompt[${wrong}]: must be a token id below ${vocabulary}`);
   if (!isCount(generate, 1)) throw new BadRequest('n_predict: must be a whole number from 1');

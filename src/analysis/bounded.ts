@@ -1,6 +1,6 @@
 /** How far the outputs of two arms are apart where rounding may differ: agreement on the best id, and log-probabilities. */
-import { mean } from './statistics.js';
 import type { Sample } from './observations.js';
+import { mean } from './statistics.js';
 
 /** What was seen over pairs of samples with the same prompt. */
 export interface Distance {
@@ -8,6 +8,8 @@ export interface Distance {
   positions: number;
   /** Share of them at which both arms gave the same id. */
   top1: number;
+  /** Share of the likeliest ids of a position that both arms name, as the mean over positions. */
+  common: number;
   /** Mean of |difference of log-probability| over ids that both arms name; null when they have none in common. */
   meanLogProbability: number | null;
 }
@@ -21,12 +23,15 @@ function comparablePositions([base, head]: Pair): number {
   return parting < 0 ? Math.min(left.length, right.length) : parting + 1;
 }
 
-function differencesAt([base, head]: Pair, position: number): number[] {
-  const other = new Map(head.answer.probabilities?.[position] ?? []);
-  return (base.answer.probabilities?.[position] ?? []).flatMap(([id, logProbability]) => {
+/** |Difference of log-probability| of each id in common, and the share of ids that are. */
+function apartAt([base, head]: Pair, position: number): { differences: number[]; common: number } {
+  const [left, right] = [base, head].map(({ answer }) => answer.probabilities?.[position] ?? []);
+  const other = new Map(right);
+  const differences = (left ?? []).flatMap(([id, logProbability]) => {
     const theirs = other.get(id);
     return theirs === undefined ? [] : [Math.abs(logProbability - theirs)];
   });
+  return { differences, common: differences.length / Math.max(1, left?.length ?? 0, other.size) };
 }
 
 /** The distance over at least one pair. */
@@ -37,10 +42,12 @@ export function distanceOf(pairs: readonly Pair[]): Distance {
   const agreed = places.filter(
     ({ pair: [base, head], position }) => base.answer.tokens[position] === head.answer.tokens[position],
   );
-  const differences = places.flatMap(({ pair, position }) => differencesAt(pair, position));
+  const apart = places.map(({ pair, position }) => apartAt(pair, position));
+  const differences = apart.flatMap((place) => place.differences);
   return {
     positions: places.length,
     top1: places.length === 0 ? 0 : agreed.length / places.length,
+    common: places.length === 0 ? 0 : mean(apart.map(({ common }) => common)),
     meanLogProbability: differences.length === 0 ? null : mean(differences),
   };
 }

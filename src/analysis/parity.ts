@@ -75,17 +75,21 @@ function pairsOf(
 }
 
 /** Why a distance is beyond the limits; empty when it is within. */
-function beyond({ positions, top1, meanLogProbability }: Distance, limits: Bounded): Finding[] {
+function beyond({ positions, top1, common, meanLogProbability }: Distance, limits: Bounded): Finding[] {
   const places = `over ${positions} position${positions === 1 ? '' : 's'}`;
   const found: Finding[] = [];
   if (top1 < limits.top1) {
     const message = `the arms agree on ${percent(top1)} of the best ids ${places}; the limit is ${percent(limits.top1)}`;
     found.push(finding('top1-below-limit', message));
   }
-  if (meanLogProbability === null) {
-    found.push(finding('nothing-in-common', `the likeliest ids of the arms have none in common ${places}`));
-  } else if (meanLogProbability > limits.meanLogProbability) {
-    const message = `log-probabilities differ by ${shown(meanLogProbability)} in the mean ${places}; the limit is ${limits.meanLogProbability}`;
+  if (common < limits.common) {
+    const message = `${percent(common)} of the likeliest ids are in common ${places}; the limit is ${percent(limits.common)}`;
+    found.push(finding('common-below-limit', message));
+  }
+  if (meanLogProbability === null || meanLogProbability > limits.meanLogProbability) {
+    const apart =
+      meanLogProbability === null ? 'have no id in common' : `differ by ${shown(meanLogProbability)}`;
+    const message = `log-probabilities ${apart} in the mean ${places}; the limit is ${limits.meanLogProbability}`;
     found.push(finding('log-probabilities-apart', message));
   }
   return found;

@@ -25,11 +25,7 @@ function runShare(outputs: readonly Output[]): { share: number; count: number } 
  * Why a set of outputs of one cell and arm, one a prompt, proves nothing; null when it does prove something.
  * `minimum` is the length in tokens that a long output must have.
  */
-export function vacuityOf(
-  outputs: readonly Output[],
-  level: ParityLevel,
-  minimum: number,
-): Finding | null {
+export function vacuityOf(outputs: readonly Output[], level: ParityLevel, minimum: number): Finding | null {
   const vacuous = (message: string): Finding => finding('vacuous-outputs', message);
   const long = outputs.filter((output) => output.long);
   const shortest = Math.min(...long.map((output) => output.tokens.length));

@@ -14,6 +14,7 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 
 /** `--cell ID`, which may be given more than once. */
 export const cellOption = (): Option =>
-  new Option('--cell <id>', 'only this cell of the matrix (may be repeated): a quick look, no qualification').argParser(
-    (id: string, before: string[] | undefined) => [...(before ?? []), id],
-  );
+  new Option(
+    '--cell <id>',
+    'only this cell of the matrix (may be repeated): a quick look, no qualification',
+  ).argParser((id: string, before: string[] | undefined) => [...(before ?? []), id]);

@@ -94,13 +94,7 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
  */
 export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const generator = await sourceTreeDigest(harnessFolder);
-  const name = JSON.stringify([
-    request.preset,
-    request.experts,
-    request.seed,
-    request.roundTrips,
-    generator,
-  ]);
+  const name = JSON.stringify([request.preset, request.experts, request.seed, request.roundTrips, generator]);
   const key = createHash('sha256').update(name).digest('hex');
   const folder = join(cacheFolder(), 'models');
   const indexPath = join(folder, `${key}.json`);

@@ -76,7 +76,8 @@ function peerBreaches({ arms, model, protocol }: Matrix): Breach[] {
 
 function boundedBreaches({ protocol }: Matrix): Breach[] {
   if (protocol.parity === 'bounded' && protocol.bounded === undefined) {
-    const message = 'parity `bounded` needs its limits: bounded: { top1: 0.9, meanLogProbability: 0.5 }';
+    const message =
+      'parity `bounded` needs its limits: bounded: { top1: 0.8, common: 0.4, meanLogProbability: 1 }';
     return [{ path: ['protocol', 'parity'], message }];
   }
   if (protocol.parity !== 'bounded' && protocol.bounded !== undefined) {

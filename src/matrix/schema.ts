@@ -71,7 +71,9 @@ export const armSchema = z.strictObject({
 export const boundedSchema = z.strictObject({
   /** Least share of positions at which both arms give the same id. */
   top1: z.number().min(0).max(1),
-  /** Most that the log-probabilities of an id may differ, as the mean over ids that both arms name among their likeliest. */
+  /** Least share of the ten likeliest ids of an arm that are among the ten likeliest of the other. */
+  common: z.number().min(0).max(1),
+  /** Most that the log-probabilities of an id may differ, as the mean over the ids in common. */
   meanLogProbability: z.number().positive(),
 });
 

@@ -31,7 +31,9 @@ const FEWEST_ROUNDS = 6;
 
 function narrowed({ leftOut }: Plan): [string, string][] {
   if (leftOut === undefined) return [];
-  return [['warning', `narrowed: without ${leftOut.join(', ')} this is no qualification, whatever it measures`]];
+  return [
+    ['warning', `narrowed: without ${leftOut.join(', ')} this is no qualification, whatever it measures`],
+  ];
 }
 
 function tooFew({ rounds }: Plan): [string, string][] {

@@ -48,12 +48,16 @@ export async function walk(context: SessionContext, inputs: WalkInputs): Promise
       const build = inputs.builds.get(name);
       if (arm === undefined || build === undefined)
         throw new Error(`The plan orders arm "${name}", which has no build.`);
-      await runLaunch(context, { round, position, arm }, {
-        engine: inputs.engines[arm.engine],
-        modelPath: inputs.modelPath,
-        build,
-        cells,
-      });
+      await runLaunch(
+        context,
+        { round, position, arm },
+        {
+          engine: inputs.engines[arm.engine],
+          modelPath: inputs.modelPath,
+          build,
+          cells,
+        },
+      );
       launches += 1;
     }
     if (!plan.decision.looks.includes(round + 1)) continue;

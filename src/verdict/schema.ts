@@ -73,6 +73,7 @@ export const paritySummarySchema = z.strictObject({
     .strictObject({
       positions: z.int(),
       top1: z.number(),
+      common: z.number(),
       meanLogProbability: z.number().nullable(),
     })
     .optional(),

@@ -106,5 +106,6 @@ export async function examineProcess(pid: number, { folder, files }: PeerPackage
     if (expected === undefined) throw wrong(`it has mapped ${path}`);
     if (expected !== (await sha256File(path))) throw wrong(`${path} has changed`);
   }
-  if (!mapped.some((path) => path.endsWith('/llama-addon.node'))) throw wrong('it has not mapped llama-addon.node');
+  if (!mapped.some((path) => path.endsWith('/llama-addon.node')))
+    throw wrong('it has not mapped llama-addon.node');
 }

@@ -4,9 +4,15 @@ import { describe, test } from 'node:test';
 import { distanceOf } from '../../../src/analysis/bounded.js';
 import type { Answer, EntryOf } from '../../../src/journal/entries.js';
 import type { Verdict } from '../../../src/verdict/schema.js';
-import { alterAnswers, type Draft, type JournalOptions, makePlan, verdictOf } from '../../fixtures/journal.js';
+import {
+  alterAnswers,
+  type Draft,
+  type JournalOptions,
+  makePlan,
+  verdictOf,
+} from '../../fixtures/journal.js';
 
-const limits = { top1: 0.9, meanLogProbability: 0.1 };
+const limits = { top1: 0.9, common: 0.6, meanLogProbability: 0.1 };
 const plan = makePlan({
   protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'bounded', bounded: limits },
 });
@@ -21,7 +27,10 @@ const likely = (tokens: readonly number[], apart = 0): NonNullable<Answer['proba
   ]);
 
 /** A session whose answers all name likely ids, with the head changed where asked. */
-function verdictWith(change?: (sample: EntryOf<'sample'>) => Partial<Answer>, more?: JournalOptions): Verdict {
+function verdictWith(
+  change?: (sample: EntryOf<'sample'>) => Partial<Answer>,
+  more?: JournalOptions,
+): Verdict {
   const all = alterAnswers(
     () => true,
     ({ answer }) => ({ probabilities: likely(answer.tokens) }),
@@ -58,6 +67,7 @@ describe('parity bounded', () => {
     // 1 warm-up and 3 samples of one token, and 16 of the parity request, in each of 6 rounds.
     assert.equal(parity.distance?.positions, 6 * 20);
     assert.equal(parity.distance.top1, 1);
+    assert.equal(parity.distance.common, 1);
     assert.ok(Math.abs((parity.distance.meanLogProbability ?? 0) - 0.04) < 1e-9);
   });
 
@@ -78,15 +88,27 @@ describe('parity bounded', () => {
     );
   });
 
+  test('fails likely ids of which too few are in common, however alike the rest and the best', () => {
+    const other = (token: number): [number, number][] => [
+      [token, -0.1],
+      [2000, -3],
+      [2001, -4],
+    ];
+    const verdict = verdictWith(({ answer }) => ({ probabilities: answer.tokens.map(other) }));
+    fails(verdict, 'common-below-limit');
+    assert.equal(parityOf(verdict)?.distance?.top1, 1);
+    assert.equal(parityOf(verdict)?.distance?.meanLogProbability, 0);
+  });
+
   test('fails likely ids of which none is in common', () => {
     const tokens = (answer: Answer): number[] => answer.tokens.map((token) => token + 500);
-    fails(
-      verdictWith(({ answer }) => ({
-        tokens: tokens(answer),
-        probabilities: tokens(answer).map((token) => [[token, -0.1]]),
-      })),
-      'nothing-in-common',
-    );
+    const verdict = verdictWith(({ answer }) => ({
+      tokens: tokens(answer),
+      probabilities: tokens(answer).map((token) => [[token, -0.1]]),
+    }));
+    for (const code of ['top1-below-limit', 'common-below-limit', 'log-probabilities-apart'])
+      fails(verdict, code);
+    assert.equal(parityOf(verdict)?.distance?.meanLogProbability, null);
   });
 
   test('is unproved without the likely ids, with too few of them, or with another id first', () => {
@@ -118,7 +140,9 @@ describe('parity bounded', () => {
   });
 
   test('is no verdict about an incomplete session, whose means may still move', () => {
-    const verdict = verdictWith(({ answer }) => ({ probabilities: likely(answer.tokens, 0.6) }), { rounds: 3 });
+    const verdict = verdictWith(({ answer }) => ({ probabilities: likely(answer.tokens, 0.6) }), {
+      rounds: 3,
+    });
     assert.equal(verdict.result, 'not-measured');
   });
 });
@@ -128,6 +152,8 @@ test('positions count until the arms part: what follows has other ids before it'
   assert.deepEqual(distanceOf([[plain, verdictSample([5, 9, 7, 8])]]), {
     positions: 2,
     top1: 0.5,
+    // At the parting the best ids differ and the two others are in common.
+    common: (1 + 2 / 3) / 2,
     meanLogProbability: 0,
   });
   assert.equal(distanceOf([[plain, plain]]).positions, 4);

@@ -26,7 +26,8 @@ const cases: [string, string, string, string, Record<string, string>, Record<str
 function alsoRuns(switches: Record<string, string>): string[] {
   const names: string[] = [];
   if (switches[GROUPED] === '1') names.push('mmid.grouped.gate_up');
-  if (switches[STREAM] === '1') names.push(switches[STAGE] === '1' ? 'attention.staged' : 'attention.streamed');
+  if (switches[STREAM] === '1')
+    names.push(switches[STAGE] === '1' ? 'attention.staged' : 'attention.streamed');
   return names;
 }
 

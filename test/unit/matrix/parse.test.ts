@@ -56,7 +56,7 @@ describe('a matrix', () => {
 const peer = good
   .replace('preset: unit', 'preset: unit, experts: q4_0, roundTrips: false')
   .replace('base: {}', 'base: { engine: node-llama-cpp }')
-  .concat('protocol: { parity: bounded, bounded: { top1: 0.9, meanLogProbability: 0.5 } }\n');
+  .concat('protocol: { parity: bounded, bounded: { top1: 0.9, common: 0.5, meanLogProbability: 0.5 } }\n');
 
 describe('a matrix with another engine', () => {
   test('names it in an arm, and runs everything else alike', () => {
@@ -92,7 +92,7 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     ],
     [
       'limits that nothing asks for',
-      `${good}protocol: { bounded: { top1: 0.9, meanLogProbability: 1 } }\n`,
+      `${good}protocol: { bounded: { top1: 0.9, common: 0.5, meanLogProbability: 1 } }\n`,
       /protocol\.bounded: these limits are for parity `bounded` only/,
     ],
     [
@@ -115,7 +115,11 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
       peer.replace(', roundTrips: false', ''),
       /model: llama\.cpp never rounds keys.*`roundTrips: false`/,
     ],
-    ['an engine that does not exist', peer.replace('node-llama-cpp', 'vllm'), /arms\.base\.engine: must be one of/],
+    [
+      'an engine that does not exist',
+      peer.replace('node-llama-cpp', 'vllm'),
+      /arms\.base\.engine: must be one of/,
+    ],
     ['brackets without end', '['.repeat(100_000), /^m\.yaml:1:1: it is nested too deeply/],
     ['deep nesting', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, /^m\.yaml:1:1: it is nested too deeply/],
     ['a second document', `${good}---\n${good}`, /a second document begins; a matrix file holds one/],
