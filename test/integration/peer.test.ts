@@ -119,6 +119,12 @@ test('the peer answers cold, reuses where it may, names likely ids, and is what 
   assert.equal(cold.tokens[0], second.tokens[0]);
   const again = await ask({ generatedTokens: 4 });
   assert.deepEqual(again.tokens, cold.tokens);
+  const refused = await fetch(`http://127.0.0.1:${running.port}/completion`, {
+    method: 'POST',
+    body: JSON.stringify({ prompt: [1], n_predict: 1, ignore_eos: true, top_k: 5 }),
+  });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /top_k: not supported here/);
   const { files, ...peer } = await readPeer();
   const swapped = new Map([...files].map(([path]): [string, string] => [path, 'f'.repeat(64)]));
   await assert.rejects(examineProcess(running.pid, { ...peer, files: swapped }), /has changed/);
