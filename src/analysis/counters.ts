@@ -3,26 +3,66 @@ import type { Plan } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { finished, type Launch } from './observations.js';
 
-/** A switch, and the counter that must be above zero with it on (not `0`) and zero with it off. */
-const promises: Readonly<Record<string, RegExp>> = {
-  DFLASH_MOE_GROUPED_MMID_PREFILL: /(^|[._])grouped([._]|$)/,
+/** What a switch promises: a counter that is above zero with it on, where what it needs is so, and zero with it off. */
+interface Promised {
+  /** The value that kills the switch. */
+  off: string;
+  counter: RegExp;
+  /** Switches without which this one has nothing to do. */
+  needs?: Readonly<Record<string, 'on' | 'off'>>;
+}
+
+const GROUPED = 'DFLASH_MOE_GROUPED_MMID_PREFILL';
+const STREAM = 'GGML_CUDA_MLA_STREAM_TOPK';
+const STAGE = 'GGML_CUDA_MLA_STREAM_F32_STAGE';
+
+/** What only bounds or places work (token counts, budgets, files) promises no kernel of its own and is not here. */
+const promises: Readonly<Record<string, Promised>> = {
+  [GROUPED]: { off: '0', counter: /(^|[._])grouped([._]|$)/ },
+  DFLASH_MOE_FUSED_COMBINE: { off: '0', counter: /grouped\.down_combine$/, needs: { [GROUPED]: 'on' } },
+  GGML_CUDA_MMQ_MOE_ADAPTIVE_X: { off: '0', counter: /adaptive_tile$/, needs: { [GROUPED]: 'on' } },
+  GGML_CUDA_MMQ_MOE_PERSISTENT: { off: '0', counter: /persistent_queue$/, needs: { [GROUPED]: 'on' } },
+  DFLASH_MOE_OWNERS: { off: '1', counter: /mmid\.owner$/, needs: { [GROUPED]: 'on' } },
+  // With streaming the rows are read where they lie, whoever selected them: then nothing of the hand-off is to be seen.
+  DFLASH_DS4_DIRECT_INDEXER_TOPK: { off: '0', counter: /attention\.gathered$/, needs: { [STREAM]: 'off' } },
+  [STREAM]: { off: '0', counter: /attention\.(streamed|staged|fast_exp)$/ },
+  [STAGE]: { off: '0', counter: /attention\.(staged|fast_exp)$/, needs: { [STREAM]: 'on' } },
+  GGML_CUDA_MLA_STREAM_FAST_EXP: {
+    off: '0',
+    counter: /attention\.fast_exp$/,
+    needs: { [STREAM]: 'on', [STAGE]: 'on' },
+  },
 };
+
+/** Whether a switch is on, off, or unknown to the engine. */
+function stateOf(name: string, switches: Readonly<Record<string, string>>): 'on' | 'off' | undefined {
+  const value = switches[name];
+  if (value === undefined) return undefined;
+  return value === promises[name]?.off ? 'off' : 'on';
+}
 
 type Counters = Readonly<Record<string, number>>;
 
 const sumOf = (counters: Counters, pattern: RegExp): number =>
   Object.entries(counters).reduce((sum, [name, count]) => (pattern.test(name) ? sum + count : sum), 0);
 
-function brokenPromises(launch: Launch, name: string, pattern: RegExp, counters: Counters): Finding[] {
-  const value = launch.ready?.witness.switches[name];
-  if (value === undefined) return [];
-  const ran = sumOf(counters, pattern);
-  if (value === '0' && ran > 0) {
-    return [finding('switch-without-effect', `${launch.id}: ${name}=0, yet its kernels ran ${ran} times`)];
-  }
-  if (value !== '0' && ran === 0) {
-    return [finding('switch-without-effect', `${launch.id}: ${name}=${value}, yet its kernels never ran`)];
-  }
+const hasWhatItNeeds = ({ needs = {} }: Promised, switches: Readonly<Record<string, string>>): boolean =>
+  Object.entries(needs).every(([other, state]) => stateOf(other, switches) === state);
+
+/** Whether a launch has to show the kernels of a switch when it is on. */
+function isPromised(name: string, launch: Launch): boolean {
+  const promised = promises[name];
+  return promised !== undefined && hasWhatItNeeds(promised, launch.ready?.witness.switches ?? {});
+}
+
+function brokenPromises(launch: Launch, name: string, promised: Promised, counters: Counters): Finding[] {
+  const switches = launch.ready?.witness.switches ?? {};
+  const state = stateOf(name, switches);
+  const ran = sumOf(counters, promised.counter);
+  const told = `${launch.id}: ${name}=${switches[name]}, yet its kernels`;
+  if (state === 'off' && ran > 0) return [finding('switch-without-effect', `${told} ran ${ran} times`)];
+  if (state === 'on' && hasWhatItNeeds(promised, switches) && ran === 0)
+    return [finding('switch-without-effect', `${told} never ran`)];
   return [];
 }
 
@@ -51,18 +91,19 @@ export function promiseFindings(plan: Plan, base: Launch, head: Launch): Finding
     if (due.length === 0) return [];
     const counters = launch.counters?.counters;
     if (counters === undefined) return [missing(launch)];
-    return due.flatMap(([name, pattern]) => brokenPromises(launch, name, pattern, counters));
+    return due.flatMap(([name, promised]) => brokenPromises(launch, name, promised, counters));
   });
 }
 
 /**
- * Compares the counters of the two arms of a round that share a binary and differ in switches without a known promise:
- * at least one counter must differ.
+ * Compares the counters of the two arms of a round that share a binary and differ in switches of which none has to show kernels of
+ * its own: at least one counter must differ.
  */
 export function counterFindings(base: Launch, head: Launch): Finding[] {
   if (!finished(base) || !finished(head)) return [];
   const switches = differing(base, head);
-  if (switches.length === 0 || switches.some((name) => name in promises)) return [];
+  const shown = switches.some((name) => isPromised(name, base) && isPromised(name, head));
+  if (switches.length === 0 || shown) return [];
   const [left, right] = [base.counters?.counters, head.counters?.counters];
   if (left === undefined || right === undefined) return [missing(base, head)];
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);

@@ -7,16 +7,17 @@ import { type Build, buildOf, type Launch, launchesOf, type Observations } from 
 
 /** Fields of the witness that arms of one comparison share. */
 const shared = ['modelSha256', 'threads', 'isa'] as const;
+type Shared = (typeof shared)[number];
 
-const words: Record<(typeof shared)[number], string> = {
+const words: Record<Shared, string> = {
   modelSha256: 'model',
   threads: 'number of threads',
   isa: 'instruction set',
 };
 
-function sharedFindings(launches: readonly Launch[]): Finding[] {
+function sharedFindings(launches: readonly Launch[], fields: readonly Shared[] = shared): Finding[] {
   const witnesses = launches.flatMap((launch) => (launch.ready === undefined ? [] : [launch.ready.witness]));
-  return shared.flatMap((field) => {
+  return fields.flatMap((field) => {
     const values = new Set(witnesses.map((witness) => witness[field]));
     if (values.size <= 1) return [];
     return [
@@ -35,6 +36,12 @@ function configuredApart(plan: Plan, arm: string, against: string): boolean {
   const settings = ({ switches, arguments: list }: Plan['arms'][number]): string =>
     JSON.stringify([Object.entries(switches).sort(), list]);
   return settings(left) !== settings(right);
+}
+
+/** Two engines: no build, switch or name of an instruction set of one says anything about the other. */
+function acrossEngines(plan: Plan, arm: string, against: string): boolean {
+  const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
+  return left?.engine !== right?.engine;
 }
 
 function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
@@ -106,9 +113,18 @@ export function mismatchesOf(
     const right = heads.find((launch) => launch.round === left.round);
     return right === undefined ? [] : [{ left, right }];
   });
+  const identities = [...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch));
+  if (acrossEngines(plan, arm, against)) {
+    return distinct([
+      ...identities,
+      ...sharedFindings([...bases, ...heads], ['modelSha256', 'threads']),
+      ...[bases, heads].flatMap((launches) => sharedFindings(launches, ['isa'])),
+      ...[...bases, ...heads].flatMap((launch) => promiseFindings(plan, launch, launch)),
+    ]);
+  }
   const sameBinary = base !== undefined && base.binarySha256 === head?.binarySha256;
   return distinct([
-    ...[...bases, ...heads].flatMap((launch) => identityOf(plan, seen, launch)),
+    ...identities,
     ...sharedFindings([...bases, ...heads]),
     ...(base === undefined || head === undefined
       ? []

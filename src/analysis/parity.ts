@@ -1,24 +1,34 @@
-/** Output parity: the same prompt must give the same output in both arms, after each arm has agreed with itself. */
+/**
+ * Output parity: the same prompt must give the same output in both arms, or at level bounded one within the limits of the plan,
+ * after each arm has agreed with itself.
+ */
 import { sha256, tokensDigest } from '../digest.js';
+import type { ParityLevel } from '../matrix/schema.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
+import { type Distance, distanceOf, namesProbabilities } from './bounded.js';
 import { type Finding, finding } from './finding.js';
 import { type Launch, type Sample, samplesOf } from './observations.js';
 import { type Output, vacuityOf } from './vacuity.js';
 
+/** Limits of the plan. */
+type Bounded = NonNullable<Plan['protocol']['bounded']>;
+
 export interface Parity {
-  level: 'exact' | 'tokens';
-  status: 'identical' | 'different' | 'inconclusive' | 'vacuous' | 'unproved';
+  level: ParityLevel;
+  status: 'identical' | 'within' | 'different' | 'inconclusive' | 'vacuous' | 'unproved';
   /** Over the outputs in order of prompt; null unless identical. */
   sha256: string | null;
   /** Pairs of samples that were compared. */
   pairs: number;
+  /** At level bounded only. */
+  distance?: Distance;
   reasons: Finding[];
 }
 
-/** What is compared of a sample: its tokens, and at level exact the bits of its logits. */
-function outputKey(sample: Sample, level: Parity['level']): string {
+/** What must be equal of a sample: its tokens, and at level exact the bits of its logits. */
+function outputKey(sample: Sample, level: ParityLevel): string {
   const tokens = tokensDigest(sample.answer.tokens);
-  return level === 'tokens' ? tokens : `${tokens}:${sample.answer.logitsSha256}`;
+  return level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
 }
 
 /** Samples of a cell by prompt, every purpose, over launches. */
@@ -32,7 +42,7 @@ function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, S
 }
 
 /** Prompts that an arm answered in more than one way. */
-function unstablePrompts(prompts: ReadonlyMap<string, readonly Sample[]>, level: Parity['level']): string[] {
+function unstablePrompts(prompts: ReadonlyMap<string, readonly Sample[]>, level: ParityLevel): string[] {
   return [...prompts].flatMap(([prompt, samples]) =>
     new Set(samples.map((sample) => outputKey(sample, level))).size > 1 ? [prompt] : [],
   );
@@ -50,6 +60,44 @@ function outputsOf(plan: Plan, cell: PlannedCell, prompts: ReadonlyMap<string, r
   );
 }
 
+/** Samples of both arms with one prompt, in order of rounds. */
+function pairsOf(
+  left: ReadonlyMap<string, readonly Sample[]>,
+  right: ReadonlyMap<string, readonly Sample[]>,
+): [Sample, Sample][] {
+  return [...left].flatMap(([prompt, samples]) => {
+    const others = right.get(prompt) ?? [];
+    return samples.flatMap((sample, index): [Sample, Sample][] => {
+      const other = others[index];
+      return other === undefined ? [] : [[sample, other]];
+    });
+  });
+}
+
+/** Why a distance is beyond the limits; empty when it is within. */
+function beyond({ positions, top1, common, meanLogProbability }: Distance, limits: Bounded): Finding[] {
+  const places = `over ${positions} position${positions === 1 ? '' : 's'}`;
+  const found: Finding[] = [];
+  if (top1 < limits.top1) {
+    const message = `the arms agree on ${percent(top1)} of the best ids ${places}; the limit is ${percent(limits.top1)}`;
+    found.push(finding('top1-below-limit', message));
+  }
+  if (common < limits.common) {
+    const message = `${percent(common)} of the likeliest ids are in common ${places}; the limit is ${percent(limits.common)}`;
+    found.push(finding('common-below-limit', message));
+  }
+  if (meanLogProbability === null || meanLogProbability > limits.meanLogProbability) {
+    const apart =
+      meanLogProbability === null ? 'have no id in common' : `differ by ${shown(meanLogProbability)}`;
+    const message = `log-probabilities ${apart} in the mean ${places}; the limit is ${limits.meanLogProbability}`;
+    found.push(finding('log-probabilities-apart', message));
+  }
+  return found;
+}
+
+const percent = (share: number): string => `${shown(100 * share)} %`;
+const shown = (value: number): string => String(Number(value.toPrecision(3)));
+
 /** Parity of `head` with `base` in one cell, over the launches given. */
 export function parityOf(
   plan: Plan,
@@ -59,10 +107,7 @@ export function parityOf(
 ): Parity {
   const level = plan.protocol.parity;
   const [left, right] = [byPrompt(cell, base), byPrompt(cell, head)];
-  const pairs = [...left].reduce(
-    (sum, [prompt, samples]) => sum + Math.min(samples.length, right.get(prompt)?.length ?? 0),
-    0,
-  );
+  const pairs = pairsOf(left, right).length;
   const result = (status: Parity['status'], code: string, message: string): Parity => ({
     level,
     status,
@@ -79,10 +124,27 @@ export function parityOf(
       'parity level exact needs the digest of the logits of every answer',
     );
   }
+  if (level === 'bounded' && !all.every(namesProbabilities)) {
+    return result(
+      'unproved',
+      'probabilities-absent',
+      'parity level bounded needs the likeliest ids of every generated position, the given one first',
+    );
+  }
   const unstable = [...unstablePrompts(left, level), ...unstablePrompts(right, level)];
   if (unstable.length > 0) {
     const message = `an arm answers ${unstable[0]} in more than one way: without determinism, differences mean nothing`;
     return result('inconclusive', 'not-deterministic', message);
+  }
+  const vacuous = [left, right]
+    .map((prompts) => vacuityOf(outputsOf(plan, cell, prompts), level, plan.protocol.minimumOutputTokens))
+    .find((found) => found !== null);
+  if (level === 'bounded' && plan.protocol.bounded !== undefined) {
+    const distance = distanceOf(pairsOf(left, right));
+    const reasons = beyond(distance, plan.protocol.bounded);
+    if (reasons.length > 0) return { level, status: 'different', sha256: null, pairs, distance, reasons };
+    if (vacuous !== undefined) return { ...result('vacuous', vacuous.code, vacuous.message), distance };
+    return { level, status: 'within', sha256: null, pairs, distance, reasons: [] };
   }
   const differing = [...left].flatMap(([prompt, samples]) => {
     const [a, b] = [samples[0], right.get(prompt)?.[0]];
@@ -93,9 +155,6 @@ export function parityOf(
     const message = `${what} differ for ${differing.length} of ${left.size} prompts, first ${differing[0]}`;
     return result('different', 'outputs-differ', message);
   }
-  const vacuous = [left, right]
-    .map((prompts) => vacuityOf(outputsOf(plan, cell, prompts), level, plan.protocol.minimumOutputTokens))
-    .find((found) => found !== null);
   if (vacuous !== undefined) return result('vacuous', vacuous.code, vacuous.message);
   const keys = [...left].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, samples]) => samples[0]);
   const lines = keys.map((sample) =>

@@ -1,4 +1,5 @@
 /** Do the outputs prove anything? Equal outputs are worth what an unequal engine could not also have produced. */
+import type { ParityLevel } from '../matrix/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 
@@ -24,11 +25,7 @@ function runShare(outputs: readonly Output[]): { share: number; count: number } 
  * Why a set of outputs of one cell and arm, one a prompt, proves nothing; null when it does prove something.
  * `minimum` is the length in tokens that a long output must have.
  */
-export function vacuityOf(
-  outputs: readonly Output[],
-  level: 'exact' | 'tokens',
-  minimum: number,
-): Finding | null {
+export function vacuityOf(outputs: readonly Output[], level: ParityLevel, minimum: number): Finding | null {
   const vacuous = (message: string): Finding => finding('vacuous-outputs', message);
   const long = outputs.filter((output) => output.long);
   const shortest = Math.min(...long.map((output) => output.tokens.length));

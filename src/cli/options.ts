@@ -1,5 +1,5 @@
 /** Parsers of option values; what they refuse ends as a usage error that names the option. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** A parser of whole numbers in a range. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
@@ -11,3 +11,10 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
     return value;
   };
 }
+
+/** `--cell ID`, which may be given more than once. */
+export const cellOption = (): Option =>
+  new Option(
+    '--cell <id>',
+    'only this cell of the matrix (may be repeated): a quick look, no qualification',
+  ).argParser((id: string, before: string[] | undefined) => [...(before ?? []), id]);

@@ -3,15 +3,17 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { sha256 } from '../digest.js';
 import { loadMatrix } from '../matrix/load.js';
+import { narrow } from '../matrix/narrow.js';
 import { buildPlan, planDigest } from '../plan/build.js';
 import { estimate } from '../plan/estimate.js';
 import { describePlan } from '../report/plan.js';
-import { wholeNumber } from './options.js';
+import { cellOption, wholeNumber } from './options.js';
 import { answer, answerJson } from './output.js';
 
 interface PlanFlags {
   seed?: string;
   rounds?: number;
+  cell?: string[];
   json?: true;
 }
 
@@ -21,9 +23,10 @@ const mostRounds = 96;
 const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
 
 function show(name: string, flags: PlanFlags): void {
-  const { matrix } = loadMatrix(name);
+  const { matrix, leftOut } = narrow(loadMatrix(name).matrix, flags.cell);
   const plan = buildPlan(matrix, {
     session: 'plan-only',
+    leftOut,
     seed: seedOf(flags.seed ?? randomBytes(32).toString('hex')),
     ...(flags.rounds !== undefined && { rounds: flags.rounds }),
   });
@@ -38,6 +41,7 @@ export function register(program: Command): void {
     .description('what a matrix would run, in what order, how long, how much disk; runs nothing')
     .argument('<matrix>', 'a built-in matrix or a YAML file')
     .option('--rounds <n>', 'plan exactly so many rounds and one look', wholeNumber(1, mostRounds))
+    .addOption(cellOption())
     .option('--seed <text>', 'seed of prompts and order (default: drawn at random, as in a run)')
     .option('--json', 'the whole plan as JSON')
     .action(show);

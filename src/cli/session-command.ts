@@ -8,11 +8,12 @@ import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
-import { wholeNumber } from './options.js';
+import { cellOption, wholeNumber } from './options.js';
 import { answer, note, startProgress } from './output.js';
 
 export interface SessionFlags {
   rounds?: number;
+  cell?: string[];
   out?: string;
   seed?: string;
   wait?: true;
@@ -29,6 +30,7 @@ export const sessionOptions = (command: Command): Command =>
       'run exactly so many rounds and look once, at the end',
       wholeNumber(1, MOST_ROUNDS),
     )
+    .addOption(cellOption())
     .option('--out <folder>', 'the run folder (default: .qualify/runs/<session>)')
     .option('--seed <text>', 'seed of prompts and order (default: drawn at random)')
     .option('--wait', 'wait for the machine when another session measures on it')
@@ -50,6 +52,7 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
       out: flags.out,
       seed: flags.seed,
       rounds: flags.rounds,
+      cells: flags.cell,
       wait: flags.wait === true,
       progress,
       signal: interruptSignal(),

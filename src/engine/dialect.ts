@@ -12,6 +12,10 @@ import type { CompletionRequest } from './engine.js';
 const count = z.int().min(0);
 const ms = z.number().min(0);
 
+const probabilitySchema = z.looseObject({
+  top_logprobs: z.array(z.looseObject({ id: count, logprob: z.number() })),
+});
+
 const completionSchema = z.looseObject({
   tokens: z.array(z.int().min(0).max(0xffff_ffff)),
   timings: z.looseObject({
@@ -24,6 +28,7 @@ const completionSchema = z.looseObject({
   }),
   stages: stagesSchema.nullish(),
   logits_sha256: sha256Schema.nullish(),
+  completion_probabilities: z.array(probabilitySchema).nullish(),
 });
 
 const propsSchema = z.looseObject({
@@ -50,6 +55,7 @@ export const completionBody = (request: Omit<CompletionRequest, 'timeoutMs' | 'e
     ignore_eos: true,
     return_tokens: true,
     stream: false,
+    ...(request.probabilities > 0 && { n_probs: request.probabilities }),
   });
 
 /** The error for a body that is not in the dialect; names the field. */
@@ -79,7 +85,8 @@ const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {
  * @throws QualifyError `ERR_QUALIFY_ANSWER_MALFORMED` (exit 15)
  */
 export function readCompletion(body: string): Completion {
-  const { tokens, timings, stages, logits_sha256: logitsSha256 } = read(completionSchema, 'answer', body);
+  const answer = read(completionSchema, 'answer', body);
+  const { tokens, timings, stages, logits_sha256: logitsSha256 } = answer;
   return {
     cacheN: timings.cache_n ?? null,
     promptN: timings.prompt_n ?? null,
@@ -92,6 +99,9 @@ export function readCompletion(body: string): Completion {
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
     stages: stages ?? {},
+    probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
+      top.map(({ id, logprob }): [number, number] => [id, logprob]),
+    ),
   };
 }
 

@@ -7,6 +7,8 @@ export interface CompletionRequest {
   chunk: number;
   /** False asks for a cold run; true is for the positive control only. */
   reuseCache: boolean;
+  /** How many of the likeliest ids to name for each generated position, with their log-probabilities; 0 for none. */
+  probabilities: number;
   timeoutMs: number;
   /** Names the evidence files of this exchange. */
   evidenceName: string;

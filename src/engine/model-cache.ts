@@ -1,6 +1,6 @@
 /**
  * Generated models, each made once: the bytes in `<cache>/models/<sha256>.gguf`, and one small file for each request
- * that names them, keyed by (preset, experts, seed, sources of the generator). Equal bytes are stored once.
+ * that names them, keyed by (preset, experts, seed, round trips, sources of the generator). Equal bytes are stored once.
  */
 
 import { spawn } from 'node:child_process';
@@ -33,6 +33,8 @@ export interface ModelRequest {
   preset: string;
   experts: string;
   seed: number;
+  /** False: keys and indexer vectors are not rounded. */
+  roundTrips: boolean;
   /** Lines that tell how far it is. */
   onProgress?: (line: string) => void;
   signal?: AbortSignal;
@@ -55,6 +57,7 @@ async function readIndex(indexPath: string, folder: string): Promise<CachedModel
 async function generate(request: ModelRequest, out: string): Promise<void> {
   const args = [cliScript, 'model', 'create', '--out', out, '--force'];
   args.push('--preset', request.preset, '--experts', request.experts, '--seed', String(request.seed));
+  if (!request.roundTrips) args.push('--no-round-trips');
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const dismissGuard = child.pid === undefined ? () => {} : guardGroup(child.pid);
   const stop = () => child.kill('SIGTERM');
@@ -91,7 +94,7 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
  */
 export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const generator = await sourceTreeDigest(harnessFolder);
-  const name = JSON.stringify([request.preset, request.experts, request.seed, generator]);
+  const name = JSON.stringify([request.preset, request.experts, request.seed, request.roundTrips, generator]);
   const key = createHash('sha256').update(name).digest('hex');
   const folder = join(cacheFolder(), 'models');
   const indexPath = join(folder, `${key}.json`);

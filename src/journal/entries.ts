@@ -52,6 +52,8 @@ export const answerSchema = z.strictObject({
   /** Over the raw F32 logits of the last prompt position followed by those of each decode step; null when not given. */
   logitsSha256: sha256Schema.nullable(),
   stages: stagesSchema,
+  /** For each generated position the likeliest ids with their log-probabilities, best first; absent when not asked for. */
+  probabilities: z.array(z.array(z.tuple([count, z.number()]))).optional(),
   request: evidenceSchema,
   response: evidenceSchema,
 });

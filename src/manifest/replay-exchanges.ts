@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf } from '../journal/entries.js';
+import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
@@ -67,6 +68,7 @@ function exchangesOf(
     tokens: tokensOf(prompt.id),
     chunk: cell.chunk,
     generatedTokens: generatedTokens(plan, cell, purpose),
+    probabilities: askedProbabilities(plan),
   };
   if (entry.kind === 'sample') return [{ answer: entry.answer, asked: { ...asked, reuseCache: false } }];
   return [entry.first, entry.second].map((answer) => ({ answer, asked: { ...asked, reuseCache: true } }));

@@ -51,8 +51,8 @@ function matrixOf(plan: Plan): Matrix {
 
 /** Makes the plan again. The digest of the matrix is not among what follows: a plan does not hold all that it is over. */
 function rebuild(plan: Plan): void {
-  const { session, seed } = plan;
-  const made = buildPlan(matrixOf(plan), { session, seed });
+  const { session, seed, leftOut } = plan;
+  const made = buildPlan(matrixOf(plan), { session, seed, ...(leftOut && { leftOut }) });
   const at = made.prompts.findIndex((prompt, index) => !isDeepStrictEqual(prompt, plan.prompts[index]));
   if (at >= 0 || made.prompts.length !== plan.prompts.length) {
     const which = plan.prompts[at]?.id ?? 'the last ones';

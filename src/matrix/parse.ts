@@ -101,7 +101,7 @@ function plainValue(document: Document, source: string): unknown {
 /** The parser calls itself for each level, so depth ends it by running out of stack. */
 function parseYaml(text: string, lineCounter: LineCounter, source: string): Document.Parsed {
   try {
-    return parseDocument(text, { lineCounter, uniqueKeys: true });
+    return parseDocument(text, { lineCounter, uniqueKeys: true, merge: true });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return tooDeep(source);

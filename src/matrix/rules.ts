@@ -1,5 +1,6 @@
 /** What a matrix must hold beyond the types of its fields. Each breach names the path it is about. */
 import { cellId } from './cell-id.js';
+import { PEER_REVISION, peerExperts } from './engines.js';
 import type { Matrix } from './schema.js';
 
 /** One breach: where in the matrix, and what to do about it. */
@@ -42,6 +43,49 @@ export function lookBreaches(looks: readonly number[]): Breach[] {
   });
 }
 
+/** What arms of another engine than ours cannot have. */
+function peerBreaches({ arms, model, protocol }: Matrix): Breach[] {
+  const engines = new Set(Object.values(arms).map(({ engine }) => engine));
+  if (!engines.has('node-llama-cpp')) return [];
+  const breaches = Object.entries(arms).flatMap(([name, { engine, revision, switches }]): Breach[] => {
+    if (engine !== 'node-llama-cpp') return [];
+    const own = ['worktree', PEER_REVISION].includes(revision)
+      ? []
+      : [{ path: ['arms', name, 'revision'], message: 'node-llama-cpp has one revision: leave it out' }];
+    const unknown = Object.keys(switches).map((key) => ({
+      path: ['arms', name, 'switches', key],
+      message: 'node-llama-cpp knows no switches: leave them out',
+    }));
+    return [...own, ...unknown];
+  });
+  if (engines.size > 1 && protocol.parity === 'exact') {
+    const message =
+      'two engines round differently, so their bits cannot agree: use `bounded` and give limits in `protocol.bounded`';
+    breaches.push({ path: ['protocol', 'parity'], message });
+  }
+  if ('preset' in model && !peerExperts.includes(model.experts)) {
+    const message = `llama.cpp does not read ${model.experts}: use one of ${peerExperts.join(', ')}`;
+    breaches.push({ path: ['model', 'experts'], message });
+  }
+  if ('preset' in model && model.roundTrips && engines.size > 1) {
+    const message = 'llama.cpp never rounds keys, so that outputs could not agree: set `roundTrips: false`';
+    breaches.push({ path: ['model'], message });
+  }
+  return breaches;
+}
+
+function boundedBreaches({ protocol }: Matrix): Breach[] {
+  if (protocol.parity === 'bounded' && protocol.bounded === undefined) {
+    const message =
+      'parity `bounded` needs its limits: bounded: { top1: 0.8, common: 0.4, meanLogProbability: 1 }';
+    return [{ path: ['protocol', 'parity'], message }];
+  }
+  if (protocol.parity !== 'bounded' && protocol.bounded !== undefined) {
+    return [{ path: ['protocol', 'bounded'], message: 'these limits are for parity `bounded` only' }];
+  }
+  return [];
+}
+
 /** Every breach of a matrix whose fields are all of the right type; empty when it can be planned. */
 export function breachesOf(matrix: Matrix): Breach[] {
   const arms = Object.keys(matrix.arms);
@@ -67,5 +111,7 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...decisive,
     ...cellBreaches(matrix),
     ...lookBreaches(matrix.protocol.looks),
+    ...boundedBreaches(matrix),
+    ...peerBreaches(matrix),
   ];
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { engineNameSchema } from './engines.js';
 
 /** Names that become file names, table headings and JSON keys. */
 export const nameSchema = z
@@ -7,14 +8,15 @@ export const nameSchema = z
 
 export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
+export const paritySchema = z.enum(['exact', 'tokens', 'bounded']);
 export const expertsSchema = z.enum([
   'rocmfp2',
   'rocmfp4',
   'rocmfp4_fast',
   'q2_k',
+  'mxfp4',
   'q4_0',
   'q8_0',
-  'mxfp4',
   'f16',
   'f32',
 ]);
@@ -25,6 +27,8 @@ export const modelSchema = z.union([
     preset: presetSchema,
     experts: expertsSchema.default('rocmfp2'),
     seed: z.int().min(0).default(1),
+    /** False: keys and indexer vectors are not rounded to FP8 and FP4, as llama.cpp never does. */
+    roundTrips: z.boolean().default(true),
   }),
   z.strictObject({ path: z.string().min(1), vocabulary: z.int().min(2) }),
 ]);
@@ -46,9 +50,11 @@ export const cellSchema = z.strictObject({
 
 /**
  * One side of the comparison. `revision` is a git revision of the engine's repository, `worktree` (the tree as it
- * stands, named dirty when it is), or `prebuilt:<folder>`. Several arms may share a build.
+ * stands, named dirty when it is), or `prebuilt:<folder>`. Several arms may share a build. An engine that is a package has
+ * one revision, which the plan names.
  */
 export const armSchema = z.strictObject({
+  engine: engineNameSchema.default('embedded'),
   revision: z.string().min(1).default('worktree'),
   /** Environment variables. Only these, and a fixed allow-list, reach the engine. */
   switches: z
@@ -61,6 +67,16 @@ export const armSchema = z.strictObject({
   arguments: z.array(z.string()).default([]),
 });
 
+/** Limits of parity `bounded`: what rounding alone may do to outputs. */
+export const boundedSchema = z.strictObject({
+  /** Least share of positions at which both arms give the same id. */
+  top1: z.number().min(0).max(1),
+  /** Least share of the ten likeliest ids of an arm that are among the ten likeliest of the other. */
+  common: z.number().min(0).max(1),
+  /** Most that the log-probabilities of an id may differ, as the mean over the ids in common. */
+  meanLogProbability: z.number().positive(),
+});
+
 export const protocolSchema = z.strictObject({
   warmups: z.int().min(0).max(100).default(2),
   samples: z.int().min(1).max(1000).default(5),
@@ -70,7 +86,9 @@ export const protocolSchema = z.strictObject({
   clock: z.enum(['wall', 'cpu']).default('wall'),
   /** The interval that decides. Both are computed and stored. */
   interval: z.enum(['t', 'walsh']).default('t'),
-  parity: z.enum(['exact', 'tokens']).default('exact'),
+  parity: paritySchema.default('exact'),
+  /** With parity `bounded` only. */
+  bounded: boundedSchema.optional(),
   /** Outputs shorter than this many tokens prove nothing at level `tokens`. Parity requests generate at least this many. */
   minimumOutputTokens: z.int().min(1).default(16),
   /** Seconds a launch may take to become ready, and a request to answer. */
@@ -84,8 +102,8 @@ export const budgetsSchema = z.strictObject({
   decode: z.number().positive().max(50).default(2),
 });
 
+/** How every engine of the matrix runs. */
 export const engineSchema = z.strictObject({
-  adapter: z.enum(['embedded']).default('embedded'),
   threads: z.int().min(1).max(1024).optional(),
   /** CPUs to pin to, as `0-1` or `0,2`. */
   cpus: z
@@ -112,4 +130,5 @@ export type MatrixInput = z.input<typeof matrixSchema>;
 export type Cell = z.infer<typeof cellSchema>;
 export type Arm = z.infer<typeof armSchema>;
 export type Model = z.infer<typeof modelSchema>;
+export type ParityLevel = z.infer<typeof paritySchema>;
 export type Phase = z.infer<typeof phaseSchema>;

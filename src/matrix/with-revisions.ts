@@ -21,17 +21,18 @@ export function withRevisions(
   revisions: readonly { name: string; revision: string }[],
 ): { matrix: Matrix; dropped: string[] } {
   const old = Object.values(matrix.arms);
+  const peers = old.some((arm) => arm.engine !== 'embedded') ? ['engine'] : [];
   const switches = common(old.map((arm) => arm.switches));
   const isShared = same(old.map((arm) => arm.arguments));
   const names = new Set(old.flatMap((arm) => Object.keys(arm.switches)));
   const dropped = [...names].filter((name) => !(name in switches));
   const arms = revisions.map(({ name, revision }): [string, Arm] => [
     name,
-    { revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
+    { engine: 'embedded', revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
   ]);
   return {
     matrix: { ...matrix, arms: Object.fromEntries(arms) },
-    dropped: isShared ? dropped : [...dropped, 'arguments'],
+    dropped: [...dropped, ...(isShared ? [] : ['arguments']), ...peers],
   };
 }
 

@@ -3,6 +3,7 @@ import { canonicalDigest } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { cellId } from '../matrix/cell-id.js';
 import { matrixDigest } from '../matrix/digest.js';
+import { defaultRevision } from '../matrix/engines.js';
 import { lookBreaches } from '../matrix/rules.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildOrder } from './order.js';
@@ -17,6 +18,8 @@ export interface PlanOptions {
   seed: string;
   /** Runs exactly this many rounds and looks once, at the end. */
   rounds?: number;
+  /** Ids of cells of the matrix that are left out on demand: such a run qualifies nothing. */
+  leftOut?: readonly string[];
 }
 
 /**
@@ -39,7 +42,11 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     id: cellId(cell),
     marginPercent: matrix.budgets[cell.phase],
   }));
-  const arms = Object.entries(matrix.arms).map(([name, arm]) => ({ name, ...arm }));
+  const arms = Object.entries(matrix.arms).map(([name, arm]) => ({
+    name,
+    ...arm,
+    revision: arm.revision === 'worktree' ? defaultRevision[arm.engine] : arm.revision,
+  }));
   const vocabulary = vocabularyOf(matrix.model);
   return planSchema.parse({
     schemaVersion: 1,
@@ -50,6 +57,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     vocabulary,
     engine: matrix.engine,
     cells,
+    ...(options.leftOut?.length && { leftOut: options.leftOut }),
     arms,
     protocol: { ...matrix.protocol, looks },
     budgets: matrix.budgets,

@@ -49,6 +49,8 @@ export const planSchema = z.strictObject({
   vocabulary: z.int().min(2),
   engine: engineSchema,
   cells: z.array(plannedCellSchema).min(1),
+  /** Cells of the matrix that this run was told to leave out; absent when it has them all. */
+  leftOut: z.array(z.string()).min(1).optional(),
   /** In order; the first is the reference. */
   arms: z.array(armSchema.extend({ name: nameSchema })).min(1),
   protocol: protocolSchema,

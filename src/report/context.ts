@@ -44,7 +44,7 @@ function machineText({ machine, entries }: ReportContext): string {
 function modelText({ plan, entries }: ReportContext): string {
   const name =
     'preset' in plan.model
-      ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}`
+      ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}${plan.model.roundTrips ? '' : ', no round trips'}`
       : plan.model.path;
   const sha = entryOf(entries, 'model')?.sha256;
   return sha === undefined ? name : `${name}, sha256 ${short(sha)}`;
@@ -55,8 +55,8 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
     (entry): entry is EntryOf<'build'> => entry.kind === 'build' && entry.arms.includes(arm.name),
   );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
-  const settings =
-    [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? 'switches at defaults' : '');
+  const defaults = arm.engine === 'embedded' ? 'switches at defaults' : 'no arguments';
+  const settings = [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '');
   if (build === undefined) return `${arm.revision} (not built), ${settings}`;
   const { requested, commit, tree, dirty } = build.revision;
   const source =

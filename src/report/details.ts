@@ -48,10 +48,11 @@ export function detailsOf(row: Row): Detail[] {
   const { cell, comparison } = row;
   const { parity } = comparison;
   const digest = parity.sha256 === null ? '' : `, sha256 ${parity.sha256.slice(0, 16)}`;
+  const positions = parity.distance === undefined ? '' : `, ${parity.distance.positions} positions`;
   return [
     ...effectDetail(row),
     ...sensitivityDetail(row),
-    { label: 'parity', text: `${parityText(comparison)} (${parity.pairs} pairs${digest})` },
+    { label: 'parity', text: `${parityText(comparison)} (${parity.pairs} pairs${positions}${digest})` },
     { label: 'cold', text: cell.coldness.status },
     ...otherClockDetail(row),
     ...comparison.reasons.map(({ code, message }) => ({ label: 'why', text: `${message} [${code}]` })),

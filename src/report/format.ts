@@ -34,5 +34,11 @@ export const interval = ({ lower, upper, rounds }: Effect): string =>
 export const verdictText = ({ verdict, detail }: Comparison): string =>
   detail === null ? verdict : `${verdict}, ${detail}`;
 
-/** `exact, identical`. */
-export const parityText = ({ parity }: Comparison): string => `${parity.level}, ${parity.status}`;
+/** `exact, identical`; `bounded, within: top-1 98.2 %, 84 % in common, log-probabilities 0.031 apart`. */
+export function parityText({ parity: { level, status, distance } }: Comparison): string {
+  if (distance === undefined) return `${level}, ${status}`;
+  const apart = distance.meanLogProbability;
+  const mean = apart === null ? '' : `, log-probabilities ${apart.toPrecision(3)} apart`;
+  const [top1, common] = [distance.top1, distance.common].map((share) => (100 * share).toFixed(1));
+  return `${level}, ${status}: top-1 ${top1} %, ${common} % of likely ids in common${mean}`;
+}

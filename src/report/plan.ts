@@ -29,6 +29,13 @@ function armText({ revision, switches, arguments: list }: Plan['arms'][number]):
 /** The fewest rounds from which a cell can pass. */
 const FEWEST_ROUNDS = 6;
 
+function narrowed({ leftOut }: Plan): [string, string][] {
+  if (leftOut === undefined) return [];
+  return [
+    ['warning', `narrowed: without ${leftOut.join(', ')} this is no qualification, whatever it measures`],
+  ];
+}
+
 function tooFew({ rounds }: Plan): [string, string][] {
   if (rounds.length >= FEWEST_ROUNDS) return [];
   const count = `${rounds.length} round${rounds.length === 1 ? '' : 's'}`;
@@ -59,6 +66,7 @@ export function describePlan(plan: Plan, cost: Estimate): string {
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
     ...tooFew(plan),
+    ...narrowed(plan),
     ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
     [
       'time',

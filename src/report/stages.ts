@@ -14,6 +14,8 @@ const smallestShare = 0.01;
 /** The stages that changed most, then the rest as one; empty when the engine tells no stages. */
 export function stageRows({ base, head }: Row): StageRow[] {
   if (base === undefined || head === undefined) return [];
+  // An engine that tells no stages does not lack those of the other.
+  if ([base, head].some(({ stages }) => Object.keys(stages).length === 0)) return [];
   const names = new Set([...Object.keys(base.stages), ...Object.keys(head.stages)]);
   const all = [...names].map(
     (stage): StageRow => ({ stage, baseMs: base.stages[stage] ?? 0, headMs: head.stages[stage] ?? 0 }),

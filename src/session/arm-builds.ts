@@ -2,11 +2,14 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { sha256 } from '../digest.js';
 import { programOf } from '../engine/adapters/embedded.js';
+import { readPeer, requirePeer } from '../engine/adapters/peer-package.js';
 import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 import type { EntryOf, Revision } from '../journal/entries.js';
+import { PEER_REVISION } from '../matrix/engines.js';
 import type { Plan } from '../plan/schema.js';
 import { type BuildOptions, buildEngine } from '../revision/build-cache.js';
+import { buildDigestOf } from '../revision/build-digest.js';
 import { describeBuild } from '../revision/build-process.js';
 import { type Resolved, resolveRevision, revisionOfTree } from '../revision/resolve.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
@@ -28,16 +31,23 @@ type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & 
   sealed: Sealed;
 };
 
-/** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. */
+/** What an arm's build is made of: a revision of the engine, or the package of another engine. */
+export type ArmSource = Resolved | { kind: 'peer'; requested: string };
+
+/** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. A package is itself. */
 export async function resolveArms(
   plan: Pick<Plan, 'arms'>,
   repository: string,
-): Promise<Map<string, Resolved>> {
+): Promise<Map<string, ArmSource>> {
   const names = [...new Set(plan.arms.map((arm) => arm.revision))];
-  const pairs = names.map(async (name) => {
+  const pairs = names.map(async (name): Promise<readonly [string, ArmSource]> => {
+    if (name === PEER_REVISION) {
+      requirePeer();
+      return [name, { kind: 'peer', requested: name }];
+    }
     const resolved = await resolveRevision(name, repository);
     if (resolved.kind === 'prebuilt') requirePrebuilt(resolved.folder);
-    return [name, resolved] as const;
+    return [name, resolved];
   });
   return new Map(await Promise.all(pairs));
 }
@@ -53,7 +63,7 @@ function requirePrebuilt(folder: string): void {
 /** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
 export async function buildArms(
   context: SessionContext,
-  revisions: Map<string, Resolved>,
+  revisions: Map<string, ArmSource>,
 ): Promise<Map<string, ArmBuild>> {
   const builds = new Map<string, ArmBuild>();
   for (const [index, [name, resolved]] of [...revisions].entries()) {
@@ -61,7 +71,7 @@ export async function buildArms(
     context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
     const { folder, logPath, sealed, ...built } = await build(context, resolved);
     const logName = `builds/${index}.log`;
-    if (logPath === null) context.evidence.write(logName, 'Prebuilt: nothing was compiled.\n');
+    if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
     else copyFileSync(logPath, context.evidence.pathOf(logName));
     const log = await context.evidence.adopt(logName);
     context.journal.append({ kind: 'build', arms, ...built, log });
@@ -70,8 +80,10 @@ export async function buildArms(
   return builds;
 }
 
-function build(context: SessionContext, resolved: Resolved): Promise<Built> {
+function build(context: SessionContext, resolved: ArmSource): Promise<Built> {
   switch (resolved.kind) {
+    case 'peer':
+      return takePeer(resolved.requested);
     case 'prebuilt':
       return takePrebuilt(resolved.requested, resolved.folder);
     case 'tree':
@@ -149,5 +161,21 @@ async function takePrebuilt(requested: string, folder: string): Promise<Built> {
     folder,
     logPath: null,
     sealed: { path: folder, digest: await folderDigest(folder) },
+  };
+}
+
+/** A package that is pinned by its lock file, which stands for its tree; its binary is all that is native in it. */
+async function takePeer(requested: string): Promise<Built> {
+  const { folder, binariesFolder, lockSha256, binarySha256, recipeDigest, versions } = await readPeer();
+  return {
+    revision: { requested, commit: null, tree: lockSha256, dirty: false },
+    buildDigest: buildDigestOf(lockSha256, recipeDigest, versions),
+    recipeDigest,
+    toolchain: versions,
+    binarySha256,
+    cached: true,
+    folder,
+    logPath: null,
+    sealed: { path: binariesFolder, digest: await folderDigest(binariesFolder) },
   };
 }

@@ -5,6 +5,7 @@ import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { evidenceName } from '../journal/evidence.js';
 import { watchLoad } from '../machine/load.js';
+import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
@@ -121,6 +122,7 @@ async function measure(
       generatedTokens: generatedTokens(plan, cell, prompt.kind),
       chunk: cell.chunk,
       reuseCache,
+      probabilities: askedProbabilities(plan),
       timeoutMs: plan.protocol.requestTimeoutSeconds * 1000,
       evidenceName: `${launch}/${evidenceName(plan.cells.indexOf(cell), cell.id, suffix)}`,
     });

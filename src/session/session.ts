@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { explainDiskFull } from '../disk-full.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
+import { NodeLlamaCppEngine } from '../engine/adapters/node-llama-cpp.js';
+import type { Engine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import { EvidenceFolder } from '../journal/evidence.js';
@@ -15,12 +17,13 @@ import { Journal } from '../journal/journal.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { takeMachineLock } from '../machine/lock.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
+import type { EngineName } from '../matrix/engines.js';
+import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildPlan, planDigest } from '../plan/build.js';
 import type { Plan } from '../plan/schema.js';
-import type { Resolved } from '../revision/resolve.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
-import { buildArms, resolveArms } from './arm-builds.js';
+import { type ArmSource, buildArms, resolveArms } from './arm-builds.js';
 import { requireUnchanged } from './binaries.js';
 import { type Concluded, conclude } from './conclude.js';
 import type { SessionContext, SessionProgress } from './context.js';
@@ -41,6 +44,8 @@ export interface SessionOptions {
   /** Any text; equal text gives equal prompts and order. Drawn at random when absent. */
   seed?: string | undefined;
   rounds?: number | undefined;
+  /** Ids of the only cells to run. */
+  cells?: readonly string[] | undefined;
   /** Wait for the machine instead of failing when another session holds it. */
   wait: boolean;
   progress: SessionProgress;
@@ -63,8 +68,10 @@ const seedOf = (text: string | undefined): string =>
 export async function runSession(options: SessionOptions): Promise<SessionResult> {
   leaveNothingBehind();
   const session = sessionName(new Date());
-  const plan = buildPlan(options.matrix, {
+  const { matrix, leftOut } = narrow(options.matrix, options.cells);
+  const plan = buildPlan(matrix, {
     session,
+    leftOut,
     seed: seedOf(options.seed),
     ...(options.rounds !== undefined && { rounds: options.rounds }),
   });
@@ -89,7 +96,7 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
 /** Writes plan, journal and evidence. Answers what ended it early; a bug of ours is thrown once the journal is closed. */
 async function record(
   plan: Plan,
-  revisions: Map<string, Resolved>,
+  revisions: Map<string, ArmSource>,
   runFolder: string,
   { progress, signal }: SessionOptions,
 ): Promise<QualifyError | null> {
@@ -127,10 +134,16 @@ function begin({ plan, journal, evidence }: SessionContext): void {
   });
 }
 
-async function execute(context: SessionContext, revisions: Map<string, Resolved>): Promise<void> {
+/** The adapter of each engine that an arm can name. */
+const enginesOf = ({ evidence, signal }: SessionContext): Record<EngineName, Engine> => ({
+  embedded: new EmbeddedEngine(evidence, signal),
+  'node-llama-cpp': new NodeLlamaCppEngine(evidence, signal),
+});
+
+async function execute(context: SessionContext, revisions: Map<string, ArmSource>): Promise<void> {
   const builds = await buildArms(context, revisions);
   const modelPath = await provideModel(context);
-  const engine = new EmbeddedEngine(context.evidence, context.signal);
-  await walk(context, { engine, builds, modelPath });
+  const engines = enginesOf(context);
+  await walk(context, { engines, builds, modelPath });
   await requireUnchanged([...builds.values()].map(({ sealed }) => sealed));
 }

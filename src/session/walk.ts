@@ -1,13 +1,14 @@
 /** Walks the rounds of a plan in its order, looks when the plan says so, and goes on with what is undecided. */
 
 import type { Engine } from '../engine/engine.js';
+import type { EngineName } from '../matrix/engines.js';
 import { undecidedCells } from '../verdict/settle.js';
 import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';
 import { runLaunch } from './launch.js';
 
 export interface WalkInputs {
-  engine: Engine;
+  engines: Readonly<Record<EngineName, Engine>>;
   builds: ReadonlyMap<string, ArmBuild>;
   modelPath: string;
 }
@@ -47,7 +48,16 @@ export async function walk(context: SessionContext, inputs: WalkInputs): Promise
       const build = inputs.builds.get(name);
       if (arm === undefined || build === undefined)
         throw new Error(`The plan orders arm "${name}", which has no build.`);
-      await runLaunch(context, { round, position, arm }, { ...inputs, build, cells });
+      await runLaunch(
+        context,
+        { round, position, arm },
+        {
+          engine: inputs.engines[arm.engine],
+          modelPath: inputs.modelPath,
+          build,
+          cells,
+        },
+      );
       launches += 1;
     }
     if (!plan.decision.looks.includes(round + 1)) continue;

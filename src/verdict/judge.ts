@@ -46,8 +46,8 @@ function comparisonVerdict(cell: SettledCell, settled: SettledComparison, margin
   const parity = comparisonAt(cell.look, arm)?.parity;
   const effect = comparisonAt(settled.look, arm)?.effect ?? null;
   if (parity === undefined) throw new RangeError(`arm ${arm} was not analysed`);
-  const { level, status, sha256, pairs } = parity;
-  const common = { arm, against, parity: { level, status, sha256, pairs } };
+  const { reasons: _told, ...summary } = parity;
+  const common = { arm, against, parity: summary };
   const { decision } = settled;
   if (decision === null || effect === null) {
     const verdict = worstOf(refusals.map((refusal) => refusal.verdict));
@@ -123,6 +123,13 @@ function sessionReasons(analysis: Analysis): { verdict: Verdict['result']; reaso
   return { verdict: 'not-measured', reasons: [finding(code, 'the session did not reach its end')] };
 }
 
+/** A run that was told to leave cells out says something about those it has, and nothing about the matrix. */
+function narrowedReasons({ leftOut, matrix }: Plan): Finding[] {
+  if (leftOut === undefined) return [];
+  const message = `narrowed to some cells: without ${leftOut.join(', ')} this is no qualification by ${matrix.name}`;
+  return [finding('narrowed', message)];
+}
+
 function cellReasons(cell: CellVerdict): Finding[] {
   return cell.comparisons
     .filter((comparison) => comparison.verdict !== 'pass')
@@ -151,7 +158,12 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const cells = withoutUnsoundClaims(judged, settled, plan.decision.levelPerLook);
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
-  const result = worstOf([session.verdict, ...required.map((cell) => cell.verdict)]);
+  const narrowed = narrowedReasons(plan);
+  const result = worstOf([
+    session.verdict,
+    ...required.map((cell) => cell.verdict),
+    ...(narrowed.length > 0 ? (['inconclusive'] as const) : []),
+  ]);
   return verdictSchema.parse(
     rounded({
       schemaVersion: 1,
@@ -161,7 +173,7 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       clock: plan.protocol.clock,
       result,
       exitCode: exitCodeOf(result),
-      reasons: distinct([...session.reasons, ...required.flatMap(cellReasons)]),
+      reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
       warnings: warningsOf(plan, cells, settled),
       cells,
     }),

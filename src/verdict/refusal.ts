@@ -29,12 +29,13 @@ function missingRefusal(analysis: Analysis, look: LookAnalysis): Refusal | null 
 }
 
 function parityRefusal(comparison: ComparisonAnalysis, complete: boolean): Refusal | null {
-  const { status, reasons } = comparison.parity;
-  if (status === 'identical') return null;
-  if (status === 'different') return { verdict: 'parity-failed', reasons };
+  const { level, status, reasons } = comparison.parity;
+  if (status === 'identical' || status === 'within') return null;
+  // A difference stands whatever is still to come, unless it is one of means over what has come so far.
+  if (status === 'different' && level !== 'bounded') return { verdict: 'parity-failed', reasons };
   // What is still to come could settle these; proofs are asked of complete looks only.
   if (!complete) return null;
-  if (status === 'vacuous') return { verdict: 'parity-failed', reasons };
+  if (status === 'vacuous' || status === 'different') return { verdict: 'parity-failed', reasons };
   if (status === 'unproved') return { verdict: 'unsupported', reasons };
   return { verdict: 'inconclusive', reasons };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { phaseSchema } from '../matrix/schema.js';
+import { paritySchema, phaseSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
 
 /** From best to worst; a cell's verdict is its worst comparison, the result the worst required cell. */
@@ -62,11 +62,21 @@ export const effectSchema = z.strictObject({
 });
 
 export const paritySummarySchema = z.strictObject({
-  level: z.enum(['exact', 'tokens']),
-  status: z.enum(['identical', 'different', 'inconclusive', 'vacuous', 'unproved']),
+  level: paritySchema,
+  /** `within`: not identical, but inside of the limits of level `bounded`. */
+  status: z.enum(['identical', 'within', 'different', 'inconclusive', 'vacuous', 'unproved']),
   /** Over the per-sample digests of the arm, in order; null when not identical. */
   sha256: sha256Schema.nullable(),
   pairs: z.int(),
+  /** At level `bounded`, once there is something to compare: how far the outputs are apart. */
+  distance: z
+    .strictObject({
+      positions: z.int(),
+      top1: z.number(),
+      common: z.number(),
+      meanLogProbability: z.number().nullable(),
+    })
+    .optional(),
 });
 
 export const comparisonSchema = z.strictObject({

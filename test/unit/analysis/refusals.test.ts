@@ -436,8 +436,8 @@ describe('kernels that a switch promises', () => {
 describe('other switches', () => {
   const other = makePlan({
     arms: {
-      base: { switches: { GGML_CUDA_MMQ_MOE_PERSISTENT: '0' } },
-      head: { switches: { GGML_CUDA_MMQ_MOE_PERSISTENT: '1' } },
+      base: { switches: { DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS: '512' } },
+      head: { switches: { DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS: '32' } },
     },
   });
 

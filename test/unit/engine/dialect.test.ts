@@ -34,7 +34,7 @@ const malformed = (field: RegExp) => (error: unknown) =>
 
 describe('the dialect', () => {
   test('asks for greedy output of exact length with the cache as told', () => {
-    const request = { tokens: [5, 6], generatedTokens: 16, chunk: 128, reuseCache: false };
+    const request = { tokens: [5, 6], generatedTokens: 16, chunk: 128, reuseCache: false, probabilities: 0 };
     const body = JSON.parse(completionBody(request));
     assert.deepEqual(body, {
       prompt: [5, 6],
@@ -64,7 +64,30 @@ describe('the dialect', () => {
       tokensSha256: 'b15348c8f462384c01e83b6d499c6faf3f96808f5aa07c6bab4b65b36b4445d4',
       logitsSha256: sha,
       stages: { attention: 0.5 },
+      probabilities: undefined,
     });
+  });
+
+  test('asks for the likeliest ids where the plan wants them, and reads them best first', () => {
+    const request = { tokens: [5], generatedTokens: 1, chunk: 8, reuseCache: false, probabilities: 10 };
+    assert.equal(JSON.parse(completionBody(request)).n_probs, 10);
+    const top = [
+      { id: 7, logprob: -0.5, token: 'a' },
+      { id: 1, logprob: -2 },
+    ];
+    const completion_probabilities = [{ id: 7, logprob: -0.5, top_logprobs: top }];
+    assert.deepEqual(readCompletion(JSON.stringify({ ...answer, completion_probabilities })).probabilities, [
+      [
+        [7, -0.5],
+        [1, -2],
+      ],
+    ]);
+    // JSON has no infinity: what an engine could not write is no number.
+    top[1] = { id: 1, logprob: Number.NEGATIVE_INFINITY };
+    assert.throws(
+      () => readCompletion(JSON.stringify({ ...answer, completion_probabilities })),
+      malformed(/completion_probabilities\.0\.top_logprobs\.1\.logprob/),
+    );
   });
 
   test('reads what the server does not report as null, never as zero', () => {

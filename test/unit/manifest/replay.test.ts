@@ -80,6 +80,13 @@ test('a digest of logits that the engine did not say', (context) =>
     }),
   }));
 
+test('likely ids that the engine did not name', (context) =>
+  refuses(context, 'journal.jsonl', /another probabilities than/, {
+    alter: first('sample', ({ answer }) => {
+      answer.probabilities = [[[1, -0.1]]];
+    }),
+  }));
+
 test('an answer that was replaced together with its digest', (context) =>
   refuses(context, 'journal.jsonl', /another promptMs/, {
     change: editExchange('responses', /sample-0/, /"prompt_ms":[0-9.]+/, '"prompt_ms":1'),

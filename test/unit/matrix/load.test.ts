@@ -17,17 +17,26 @@ const rejection = (name: string): QualifyError => {
 };
 
 test('every built-in matrix bears the name of its file and can be planned', () => {
-  assert.deepEqual(builtInNames(), ['prefill-short', 'prefill-short-pr', 'smoke']);
+  assert.deepEqual(builtInNames(), [
+    'fast-exp',
+    'peer-llama-cpp',
+    'peer-llama-cpp-mxfp4',
+    'peer-llama-cpp-q2_k',
+    'prefill-short',
+    'prefill-short-pr',
+    'smoke',
+    'switches',
+  ]);
   for (const name of builtInNames()) {
     const { matrix, digest, source } = loadMatrix(name);
     assert.equal(matrix.name, name);
     assert.equal(source, `built-in:${name}`);
     const plan = buildPlan(matrix, { session: 'test-session', seed: 'a'.repeat(64) });
     assert.equal(plan.matrix.digest, digest);
-    assert.deepEqual(
-      plan.arms.map((arm) => arm.name),
-      ['base', 'head'],
-    );
+    const peer = ['llama-cpp', 'qualify'];
+    const names = plan.arms.map((arm) => arm.name);
+    if (name.startsWith('peer-')) assert.deepEqual(names, peer);
+    else if (name !== 'switches') assert.deepEqual(names, ['base', 'head']);
   }
 });
 
@@ -42,14 +51,33 @@ test('prefill-short has the cells of the source pull request and ends within 8 m
 });
 
 test('throughput is decided by wall time; only the smoke test bears a shared machine', () => {
+  for (const name of builtInNames())
+    assert.equal(loadMatrix(name).matrix.protocol.clock, name === 'smoke' ? 'cpu' : 'wall', name);
+});
+
+test('switches has every switch that picks kernels in every arm, and turns each on in one arm beside the last', () => {
+  const { matrix } = loadMatrix('switches');
+  const plan = buildPlan(matrix, { session: 'test-session', seed: 'a'.repeat(64) });
+  assert.ok(estimate(plan).seconds.cap < 600);
+  const [off, ...others] = Object.values(matrix.arms);
+  const names = Object.keys(off?.switches ?? {});
+  for (const { switches } of others) assert.deepEqual(Object.keys(switches).toSorted(), names.toSorted());
+  const changed = others
+    .slice(0, -1)
+    .map(({ switches }) => names.filter((name) => switches[name] !== off?.switches[name]));
+  assert.equal(new Set(changed.map((list) => list.join())).size, changed.length);
+  // The fast exponential rounds otherwise and has a matrix of its own.
   assert.deepEqual(
-    builtInNames().map((name) => [name, loadMatrix(name).matrix.protocol.clock]),
-    [
-      ['prefill-short', 'wall'],
-      ['prefill-short-pr', 'wall'],
-      ['smoke', 'cpu'],
-    ],
+    names.filter((name) => !changed.flat().includes(name)),
+    ['GGML_CUDA_MLA_STREAM_FAST_EXP'],
   );
+});
+
+test('the matrices of the peer differ in the type of the experts alone', () => {
+  const [first, ...others] = builtInNames()
+    .filter((name) => name.startsWith('peer-'))
+    .map((name) => ({ ...loadMatrix(name).matrix, name: '', title: '', model: null }));
+  for (const other of others) assert.deepEqual(other, first);
 });
 
 test('a name that nearly exists is suggested, a path that does not exist is named', () => {
@@ -57,6 +85,6 @@ test('a name that nearly exists is suggested, a path that does not exist is name
   assert.equal(near.code, 'ERR_QUALIFY_MATRIX_NOT_FOUND');
   assert.equal(near.exitCode, 64);
   assert.equal(near.hint, 'did you mean "prefill-short"?');
-  assert.match(rejection('zzz').hint ?? '', /prefill-short, prefill-short-pr, smoke/);
+  assert.match(rejection('zzz').hint ?? '', /prefill-short, prefill-short-pr, smoke, switches/);
   assert.match(rejection('./nowhere.yaml').message, /nowhere\.yaml/);
 });

@@ -53,8 +53,73 @@ describe('a matrix', () => {
   });
 });
 
+const peer = good
+  .replace('preset: unit', 'preset: unit, experts: q4_0, roundTrips: false')
+  .replace('base: {}', 'base: { engine: node-llama-cpp }')
+  .concat('protocol: { parity: bounded, bounded: { top1: 0.9, common: 0.5, meanLogProbability: 0.5 } }\n');
+
+describe('a matrix with another engine', () => {
+  test('names it in an arm, and runs everything else alike', () => {
+    const { arms } = parseMatrix(peer, 'm.yaml');
+    assert.equal(arms.base?.engine, 'node-llama-cpp');
+    assert.equal(arms.head?.engine, 'embedded');
+  });
+});
+
+test('a map of switches may take in another and change it', () => {
+  const merged = good
+    .replace('base: {}', "base: { switches: &off { A_SWITCH: '0', B_SWITCH: '0' } }")
+    .replace('head: {}', "head: { switches: { <<: *off, B_SWITCH: '1' } }");
+  assert.deepEqual(parseMatrix(merged, 'm.yaml').arms.head?.switches, { A_SWITCH: '0', B_SWITCH: '1' });
+});
+
 describe('a matrix that is wrong is refused with the place and the remedy', () => {
   const cases: [string, string, RegExp][] = [
+    [
+      'bits of two engines',
+      peer.replace(/^protocol.*$/m, 'protocol: { parity: exact }'),
+      /^m\.yaml:10:21: protocol\.parity: two engines round differently, .*use `bounded`/,
+    ],
+    [
+      'bits of two engines by default',
+      peer.replace(/^protocol.*\n/m, ''),
+      /protocol\.parity: two engines round differently/,
+    ],
+    [
+      'limits that are missing',
+      peer.replace(/, bounded: {.*?}/, ''),
+      /protocol\.parity: parity `bounded` needs its limits: bounded: {/,
+    ],
+    [
+      'limits that nothing asks for',
+      `${good}protocol: { bounded: { top1: 0.9, common: 0.5, meanLogProbability: 1 } }\n`,
+      /protocol\.bounded: these limits are for parity `bounded` only/,
+    ],
+    [
+      'a revision of a package',
+      peer.replace('engine: node-llama-cpp', 'engine: node-llama-cpp, revision: main'),
+      /arms\.base\.revision: node-llama-cpp has one revision: leave it out/,
+    ],
+    [
+      'switches that the peer does not have',
+      peer.replace('engine: node-llama-cpp', "engine: node-llama-cpp, switches: { DFLASH_X: '1' }"),
+      /arms\.base\.switches\.DFLASH_X: node-llama-cpp knows no switches/,
+    ],
+    [
+      'experts that the peer does not read',
+      peer.replace('q4_0', 'rocmfp2'),
+      /model\.experts: llama\.cpp does not read rocmfp2: use one of q4_0, /,
+    ],
+    [
+      'round trips that the peer does not make',
+      peer.replace(', roundTrips: false', ''),
+      /model: llama\.cpp never rounds keys.*`roundTrips: false`/,
+    ],
+    [
+      'an engine that does not exist',
+      peer.replace('node-llama-cpp', 'vllm'),
+      /arms\.base\.engine: must be one of/,
+    ],
     ['brackets without end', '['.repeat(100_000), /^m\.yaml:1:1: it is nested too deeply/],
     ['deep nesting', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, /^m\.yaml:1:1: it is nested too deeply/],
     ['a second document', `${good}---\n${good}`, /a second document begins; a matrix file holds one/],

@@ -25,12 +25,19 @@ describe('a matrix on revisions', () => {
       two: { switches: { SHARED: '1', OTHER: '1', ONLY: '1' }, arguments: ['--isa', 'avx2'] },
     };
     const { matrix, dropped } = withRevisions(matrixOf(arms), revisions);
-    const kept = { switches: { SHARED: '1' }, arguments: ['--isa', 'avx2'] };
+    const kept = { engine: 'embedded', switches: { SHARED: '1' }, arguments: ['--isa', 'avx2'] };
     assert.deepEqual(matrix.arms, {
       base: { revision: 'main', ...kept },
       head: { revision: 'feature', ...kept },
     });
     assert.deepEqual(dropped, ['OTHER', 'ONLY']);
+  });
+
+  test('drops an engine that is no revision of ours, and says so', () => {
+    const arms = { 'llama-cpp': { engine: 'node-llama-cpp' as const }, qualify: {} };
+    const { matrix, dropped } = withRevisions(matrixOf(arms), revisions);
+    assert.equal(matrix.arms.base?.engine, 'embedded');
+    assert.deepEqual(dropped, ['engine']);
   });
 
   test('drops arguments that differ', () => {

@@ -65,6 +65,13 @@ describe('the table', () => {
     assert.match(text, /time +moe_gate_up +6791\.6 -> 1661\.2 ms +4\.09x faster/);
   });
 
+  test('has no table of stages when one engine tells none', () => {
+    const stages = { stages: (arm: string) => (arm === 'base' ? {} : { attention: 400 }) };
+    const plain = makePlan();
+    const run = { plan: plain, entries: makeJournal(plain, stages) };
+    assert.doesNotMatch(renderTable(verdictOf(plain, stages), run), /attention/);
+  });
+
   test('says of a decode cell that the stages are those of its prefill', () => {
     const decoding = makePlan({
       cells: [{ phase: 'decode', promptTokens: 64, chunk: 32, generatedTokens: 4 }],
