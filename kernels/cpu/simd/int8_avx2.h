@@ -87,18 +87,25 @@ struct Int8Kernel {
 
  private:
   static void unpackNumerators(const PackedBlock& packed, Unpacked& out) {
+    // Byte r of 16 as two int16, r = 0..7; rows 8..15 are 8 further.
+    const __m256i twice = _mm256_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1,  //
+                                           4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1);
+    const __m256i twiceUpper = _mm256_or_si256(twice, _mm256_set1_epi8(8));
+    const __m256i mask = _mm256_set1_epi8(Format::hasMinimum ? 15 : 63);
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i* const numerators = reinterpret_cast<__m256i*>(out.numerators);
     for (int group = 0; group < 8; ++group) {
-      for (int half = 0; half < 2; ++half) {
-        const __m256i bytes = widenBytes(reinterpret_cast<const std::uint8_t*>(packed.scales) + 16 * group + 8 * half);
-        __m256i n = _mm256_and_si256(bytes, _mm256_set1_epi32(Format::hasMinimum ? 15 : 63));
-        if (packed.runs == 8) n = _mm256_set1_epi32(1);
-        n = _mm256_or_si256(n, _mm256_slli_epi32(n, 16));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(out.numerators + 32 * group + 16 * half), n);
-        if constexpr (Format::hasMinimum) {
-          __m256i* const pair = reinterpret_cast<__m256i*>(out.minima + 32 * (group / 2) + 16 * half);
-          const __m256i m = _mm256_srli_epi32(bytes, 4);
-          const __m256i both = _mm256_or_si256(_mm256_load_si256(pair), _mm256_slli_epi32(m, 16));
-          _mm256_store_si256(pair, group % 2 == 0 ? m : both);
+      const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(packed.scales + 16 * group));
+      const __m256i n = _mm256_and_si256(_mm256_broadcastsi128_si256(bytes), mask);
+      _mm256_store_si256(numerators + 2 * group, packed.runs == 8 ? ones : _mm256_shuffle_epi8(n, twice));
+      _mm256_store_si256(numerators + 2 * group + 1, packed.runs == 8 ? ones : _mm256_shuffle_epi8(n, twiceUpper));
+    }
+    if constexpr (Format::hasMinimum) {
+      for (int pair = 0; pair < 4; ++pair) {
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(packed.scales) + 32 * pair;
+        for (int row = 0; row < 16; ++row) {
+          out.minima[32 * pair + 2 * row] = static_cast<std::int16_t>(bytes[row] >> 4);
+          out.minima[32 * pair + 2 * row + 1] = static_cast<std::int16_t>(bytes[16 + row] >> 4);
         }
       }
     }
