@@ -45,7 +45,8 @@ class Operand {
   std::int64_t bytes() const { return blocks_.bytes(); }
   // Of a row of `cols` in int8.
   static std::int64_t rowBytes(std::int64_t cols) {
-    return (cols + qk::activationBlock - 1) / qk::activationBlock * static_cast<std::int64_t>(sizeof(qk::ActivationBlock));
+    const std::int64_t blocks = (cols + qk::activationBlock - 1) / qk::activationBlock;
+    return blocks * static_cast<std::int64_t>(sizeof(qk::ActivationBlock));
   }
 
  private:
