@@ -13,16 +13,22 @@ interface Promised {
 }
 
 const GROUPED = 'DFLASH_MOE_GROUPED_MMID_PREFILL';
+const OWNERS = 'DFLASH_MOE_OWNERS';
 const STREAM = 'GGML_CUDA_MLA_STREAM_TOPK';
 const STAGE = 'GGML_CUDA_MLA_STREAM_F32_STAGE';
 
 /** What only bounds or places work (token counts, budgets, files) promises no kernel of its own and is not here. */
 const promises: Readonly<Record<string, Promised>> = {
   [GROUPED]: { off: '0', counter: /(^|[._])grouped([._]|$)/ },
-  DFLASH_MOE_FUSED_COMBINE: { off: '0', counter: /grouped\.down_combine$/, needs: { [GROUPED]: 'on' } },
+  // Owners are joined by sums of their own.
+  DFLASH_MOE_FUSED_COMBINE: {
+    off: '0',
+    counter: /grouped\.down_combine$/,
+    needs: { [GROUPED]: 'on', [OWNERS]: 'off' },
+  },
   GGML_CUDA_MMQ_MOE_ADAPTIVE_X: { off: '0', counter: /adaptive_tile$/, needs: { [GROUPED]: 'on' } },
   GGML_CUDA_MMQ_MOE_PERSISTENT: { off: '0', counter: /persistent_queue$/, needs: { [GROUPED]: 'on' } },
-  DFLASH_MOE_OWNERS: { off: '1', counter: /mmid\.owner$/, needs: { [GROUPED]: 'on' } },
+  [OWNERS]: { off: '1', counter: /mmid\.owner$/ },
   // With streaming the rows are read where they lie, whoever selected them: then nothing of the hand-off is to be seen.
   DFLASH_DS4_DIRECT_INDEXER_TOPK: { off: '0', counter: /attention\.gathered$/, needs: { [STREAM]: 'off' } },
   [STREAM]: { off: '0', counter: /attention\.(streamed|staged|fast_exp)$/ },
@@ -34,7 +40,7 @@ const promises: Readonly<Record<string, Promised>> = {
   },
 };
 
-/** Whether a switch is on, off, or unknown to the engine. */
+/** Whether a switch is on or off; nothing when the engine does not know it. */
 function stateOf(name: string, switches: Readonly<Record<string, string>>): 'on' | 'off' | undefined {
   const value = switches[name];
   if (value === undefined) return undefined;
@@ -47,7 +53,7 @@ const sumOf = (counters: Counters, pattern: RegExp): number =>
   Object.entries(counters).reduce((sum, [name, count]) => (pattern.test(name) ? sum + count : sum), 0);
 
 const hasWhatItNeeds = ({ needs = {} }: Promised, switches: Readonly<Record<string, string>>): boolean =>
-  Object.entries(needs).every(([other, state]) => stateOf(other, switches) === state);
+  Object.entries(needs).every(([other, state]) => (stateOf(other, switches) ?? 'off') === state);
 
 /** Whether a launch has to show the kernels of a switch when it is on. */
 function isPromised(name: string, launch: Launch): boolean {

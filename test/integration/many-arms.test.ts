@@ -40,22 +40,23 @@ describe('a session of four arms', () => {
     }
   });
 
-  test('refuses the one arm whose switch has no effect, and shows the others', async (t) => {
+  test('refuses the one arm whose switch has no effect', async (t) => {
     const home = newHome(t);
     const lame = { ...arms['fused-combine'], FAKE_FAULT: 'lame-switch' };
     const matrix = home.fakeMatrix({ ...arms, 'fused-combine': lame }, { looks: [2] });
     const result = await home.run('run', matrix, '--out', 'run');
     assert.equal(result.exitCode, 14, result.stderr);
-    const comparisons = home.verdict().cells[0]?.comparisons ?? [];
+    // What a loaded machine does to clocks may refuse others too, but not for this.
+    const lacking = home
+      .verdict()
+      .cells[0]?.comparisons.filter(({ reasons }) =>
+        reasons.some(({ code }) => code === 'switch-without-effect'),
+      );
     assert.deepEqual(
-      comparisons.map(({ verdict }) => verdict),
-      ['inconclusive', 'unmatched', 'inconclusive'],
+      lacking?.map(({ arm, verdict, effect }) => [arm, verdict, effect]),
+      [['fused-combine', 'unmatched', null]],
     );
-    assert.deepEqual(
-      comparisons[1]?.reasons.map(({ code }) => code),
-      ['switch-without-effect'],
-    );
-    assert.deepEqual(Object.keys(home.verdict().cells[0]?.arms ?? {}).toSorted(), ['base', 'head', 'owners']);
+    assert.equal('fused-combine' in (home.verdict().cells[0]?.arms ?? {}), false);
   });
 });
 

@@ -15,7 +15,15 @@ const cases: [string, string, string, string, Record<string, string>, Record<str
   ['DFLASH_MOE_FUSED_COMBINE', '0', '1', 'mmid.grouped.down_combine', { [GROUPED]: '1' }, { [GROUPED]: '0' }],
   ['GGML_CUDA_MMQ_MOE_ADAPTIVE_X', '0', '1', 'mmid.adaptive_tile', { [GROUPED]: '1' }, { [GROUPED]: '0' }],
   ['GGML_CUDA_MMQ_MOE_PERSISTENT', '0', '1', 'mmid.persistent_queue', { [GROUPED]: '1' }, { [GROUPED]: '0' }],
-  ['DFLASH_MOE_OWNERS', '1', '2', 'mmid.owner', { [GROUPED]: '1' }, { [GROUPED]: '0' }],
+  ['DFLASH_MOE_OWNERS', '1', '2', 'mmid.owner', {}, {}],
+  [
+    'DFLASH_MOE_FUSED_COMBINE',
+    '0',
+    '1',
+    'mmid.grouped.down_combine',
+    { [GROUPED]: '1', DFLASH_MOE_OWNERS: '1' },
+    { [GROUPED]: '1', DFLASH_MOE_OWNERS: '2' },
+  ],
   ['DFLASH_DS4_DIRECT_INDEXER_TOPK', '0', '1', 'attention.gathered', { [STREAM]: '0' }, streamed],
   [STREAM, '0', '1', 'attention.streamed', {}, {}],
   [STAGE, '0', '1', 'attention.staged', streamed, { [STREAM]: '0' }],
@@ -25,6 +33,7 @@ const cases: [string, string, string, string, Record<string, string>, Record<str
 /** Names of what else runs with the needs of a switch, so that only its own promise is looked at. */
 function alsoRuns(switches: Record<string, string>): string[] {
   const names: string[] = [];
+  if (switches.DFLASH_MOE_OWNERS === '2') names.push('mmid.owner');
   if (switches[GROUPED] === '1') names.push('mmid.grouped.gate_up');
   if (switches[STREAM] === '1')
     names.push(switches[STAGE] === '1' ? 'attention.staged' : 'attention.streamed');
