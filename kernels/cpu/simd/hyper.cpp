@@ -2,22 +2,19 @@
 // small (sigmoids, Sinkhorn) runs with a token in each of the 16 lanes.
 //
 // D hidden, n = 4 streams, so X has 4 D values and fn 24 rows. A token and site:
-//   flops  pre: 24 rows x 4 D products = 192 D, squares 8 D, sum of streams 8 D; post: 4 + 16 products = 40 D
-//   bytes  the streams, 16 D, are read by pre (three times, beyond the first from a cache) and read and written by
-//   post;
-//          fn, 384 D, is read once for 16 tokens, from the L2 cache where it fits (D = 1024) and the L3 cache where not
-//   floor  pre: the fma rate; 12 D fma of 8 lanes, 6 D of 16. post: the fma rate as long as the streams are in the L2
-//   cache,
-//          which they are when post of a sub-layer and pre of the next go over the same 16 tokens (HyperBlock::cross)
-//          else the bandwidth behind it: 36 D bytes against 40 D flops
-//   tiles  all chains of a row and token are kept over blocks of k, so that 16 tokens x 512 values meet every row while
-//   they
-//          are in the caches; 4 tokens x 3 rows (AVX2) or x 6 (AVX-512) take 7 or 10 loads for 12 or 24 fma. Rows and
-//          tokens are 16 D bytes apart and share cache sets, hence few of them in a tile
-//   alone  one token, when decoding: fn is the traffic; all lanes of 6 or 24 rows go at once so that it is touched once
-// Reached (AVX2, Zen 1, about 35 GFLOP/s of fma, one thread): pre at D = 1024, 2048, 4096 in batches of 16 tokens 29.7,
-// 30.0 and 28.0 GFLOP/s of the products with fn, a lone token 13.3, 15.7 and 17.7; post 17.7, for there the 20 factors
-// do not fit beside the streams in 16 registers and are loaded again for each 16 values.
+//   flops  pre: products with fn 192 D, squares 8 D, sum of the streams 8 D; post: 40 D
+//   bytes  the streams, 16 D, are read by pre (three times, after the first from a cache), read and written by post;
+//          fn, 384 D, is read once for 16 tokens, from the L2 cache where it fits (D = 1024), else the L3 cache
+//   floor  the fma rate: 12 D fma of 8 lanes or 6 D of 16 in pre, 2.5 D or 1.25 D in post. For post only as long as the
+//          streams are in the L2 cache, as they are when post of a sub-layer and pre of the next go over the same 16
+//          tokens (HyperBlock::cross); else the bandwidth behind it: 36 D bytes against 40 D flops
+//   tiles  the chains of all rows and tokens are kept over blocks of k, so that 512 values of 16 tokens meet every row
+//          while they are in the caches; 4 tokens x 3 rows (AVX2) or 6 rows (AVX-512) take 7 or 10 loads for 12 or 24
+//          fma. Rows and tokens are 16 D bytes apart and share cache sets, hence few of them in a tile
+//   alone  one token, when decoding: fn is the traffic, and all lanes of 6 or 24 rows go at once to touch it once
+// Reached (AVX2, Zen 1, 2.0 GHz, one thread; the most that any kernel reached there is 34 GFLOP/s): products with fn at
+// D = 1024, 2048, 4096 in batches of 16 tokens 29.7, 30.0, 28.0 GFLOP/s, a lone token 13.3, 15.7, 17.7; post 17.7, for
+// its 20 factors do not fit into 16 registers beside the streams and are loaded again for each 16 values.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 
