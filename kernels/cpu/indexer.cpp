@@ -40,20 +40,25 @@ float packBlock(const float* x, std::int8_t* codes) {
 }  // namespace
 
 void IndexerKeys::append(const float* x) {
-  const std::int64_t group = size_ / 16;
-  const std::int64_t lane = size_ % 16;
-  const auto grow = [&](auto& values, std::int64_t perGroup) {
-    if (lane == 0) values.resize(static_cast<std::size_t>((group + 1) * perGroup));
-  };
+  extend(1);
+  try {
+    write(size_ - 1, x);
+  } catch (...) {
+    truncate(size_ - 1);
+    throw;
+  }
+}
+
+void IndexerKeys::extend(std::int64_t entries) { resize(size_ + entries); }
+
+void IndexerKeys::write(std::int64_t entry, const float* x) {
+  const std::int64_t group = entry / 16;
+  const std::int64_t lane = entry % 16;
   if (!rounded_) {
-    grow(values_, dim_ * 16);
     for (std::int64_t i = 0; i < dim_; ++i)
       values_[static_cast<std::size_t>((group * dim_ + i) * 16 + lane)] = x[i];
-    ++size_;
     return;
   }
-  grow(codes_, dim_ * 16);
-  grow(scales_, dim_ / 2);
   for (std::int64_t block = 0; block < dim_ / 32; ++block) {
     std::int8_t codes[32];
     scales_[static_cast<std::size_t>((group * (dim_ / 32) + block) * 16 + lane)] =
@@ -64,14 +69,9 @@ void IndexerKeys::append(const float* x) {
           static_cast<std::uint8_t>(codes[i] + kOffset);
     }
   }
-  ++size_;
 }
 
-void IndexerKeys::truncate(std::int64_t entries) {
-  if (entries < 0 || entries > size_) {
-    throw std::out_of_range("cannot truncate " + std::to_string(size_) + " indexer keys to " +
-                            std::to_string(entries));
-  }
+void IndexerKeys::resize(std::int64_t entries) {
   size_ = entries;
   const auto groups = static_cast<std::size_t>((entries + 15) / 16);
   if (rounded_) {
@@ -80,6 +80,14 @@ void IndexerKeys::truncate(std::int64_t entries) {
   } else {
     values_.resize(groups * static_cast<std::size_t>(dim_ * 16));
   }
+}
+
+void IndexerKeys::truncate(std::int64_t entries) {
+  if (entries < 0 || entries > size_) {
+    throw std::out_of_range("cannot truncate " + std::to_string(size_) + " indexer keys to " +
+                            std::to_string(entries));
+  }
+  resize(entries);
 }
 
 }  // namespace qk
@@ -100,7 +108,10 @@ void indexerQuery(Isa isa, float* q, const float* w, std::int64_t heads, std::in
   out.weights.resize(static_cast<std::size_t>(heads));
   for (std::int64_t h = 0; h < heads; ++h) out.weights[static_cast<std::size_t>(h)] = w[h] * factor;
   if (!rounded) {
-    out.values.assign(q, q + heads * dim);
+    out.values.resize(static_cast<std::size_t>(heads * dim));
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t i = 0; i < dim; ++i) out.values[static_cast<std::size_t>(i * heads + h)] = q[h * dim + i];
+    }
     return;
   }
   const auto blocks = static_cast<std::size_t>(heads * dim / 32);

@@ -23,6 +23,14 @@ Kernel counterOf(Type type) {
       return Kernel::matmulROCmFP3;
     case Type::ROCmFP2:
       return Kernel::matmulROCmFP2;
+    case Type::ROCmFP4:
+      return Kernel::matmulROCmFP4;
+    case Type::ROCmFP4_FAST:
+      return Kernel::matmulROCmFP4Fast;
+    case Type::Q2_K:
+      return Kernel::matmulQ2_K;
+    case Type::MXFP4:
+      return Kernel::matmulMXFP4;
     default:
       return Kernel::matmulFloat;
   }
@@ -42,9 +50,9 @@ Inputs inputs(const float* x, std::int64_t cols, const Activations* quantised) {
 }
 
 void matmul(Execution& ex, const PackedMatrix& w, const Inputs& x, std::int64_t tokens, float* y,
-            std::int64_t yStride) {
+            std::int64_t yStride, TokenTiles tokenTiles) {
   ex.counters.add(counterOf(w.type));
-  const TileMatmul kernel(ex.isa, w, x);
+  const TileMatmul kernel(ex.isa, w, x, tokenTiles);
   const std::int64_t rowItems = (w.tileCount() + tilesPerItem - 1) / tilesPerItem;
   const std::int64_t tokenItems = (tokens + tokensPerItem - 1) / tokensPerItem;
   ex.pool.run(rowItems * tokenItems, [&](std::int64_t item, int) {

@@ -1,5 +1,5 @@
-// Owns repacking: from the file's rows of blocks to tiles of 16 interleaved rows. Bits are moved, never
-// changed, except that scale bytes which decode to zero become zero.
+// Owns repacking: from the file's rows of blocks to tiles of 16 interleaved rows. Codes are moved, never changed;
+// scale bytes that decode to zero become zero, and those of blocks that can be folded numerators (packed_fold.h).
 #include "qk/packed_weights.h"
 
 #include <algorithm>
@@ -8,16 +8,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "cpu/packed_fold.h"
 #include "cpu/packed_layout.h"
 
 namespace qk {
 namespace {
-
-// Blocks of 32 weights, as in the file.
-constexpr std::int64_t fileBytesROCmFP2 = 10;  // 8 codes, 2 scales
-constexpr std::int64_t fileBytesROCmFP3 = 14;  // 12 codes, 2 scales
-constexpr std::int64_t fileBytesQ4_0 = 18;     // fp16 scale, 16 codes
-constexpr std::int64_t fileBytesQ8_0 = 34;     // fp16 scale, 32 codes
 
 std::uint32_t word(const std::byte* p) {
   std::uint32_t value;
@@ -38,10 +33,27 @@ std::uint32_t transposeCells(std::uint32_t x) {
   return x ^ swap ^ (swap << 12);
 }
 
-void packROCmFP2(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane) {
+// A block of 128 is packed a step of 32 k and a row at a time: `file` is the step's first byte in the file (for
+// Q2_K: the superblock's), `lane` the row, `step` 0..3 the place in the block (for Q2_K: 0..7 in the superblock).
+struct Step {
+  const std::byte* file;
+  std::byte* codes;   // of the step
+  std::byte* scales;  // of the block
+  std::int64_t step;
+  std::int64_t lane;
+
+  void putCodes(std::int64_t operand, std::uint32_t four) const { putWord(codes + operand * 64 + lane * 4, four); }
+  // Scale bytes at group 0..7 of 16 k, or 0..3 of 32 k.
+  void putScale(std::int64_t group, std::byte scale) const { scales[group * tileRows + lane] = scale; }
+  void putHalf(std::int64_t row, const std::byte* half) const {
+    std::memcpy(scales + (row * tileRows + lane) * 2, half, 2);
+  }
+};
+
+void packROCmFP2(const Step& s) {
   for (std::int64_t group = 0; group < 2; ++group) {
-    putWord(codes + group * 64 + lane * 4, transposeCells(word(block + group * 4)));
-    scales[group * tileRows + lane] = scaleByte(block[8 + group]);
+    s.putCodes(group, transposeCells(word(s.file + group * 4)));
+    s.putScale(2 * s.step + group, scaleByte(s.file[8 + group]));
   }
 }
 
@@ -55,61 +67,102 @@ constexpr std::array<std::uint32_t, 4096> makeSpread() {
 }
 constexpr std::array<std::uint32_t, 4096> spread = makeSpread();
 
-void packROCmFP3(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane) {
+void packROCmFP3(const Step& step) {
   std::uint32_t magnitudes[2] = {0, 0};
   std::uint32_t signs = 0;
   for (unsigned s = 0; s < 8; ++s) {
-    const auto at = [&](unsigned i) { return static_cast<std::uint32_t>(block[i]); };
+    const auto at = [&](unsigned i) { return static_cast<std::uint32_t>(step.file[i]); };
     const unsigned byte = s * 12 / 8;
     const std::uint32_t bits = (at(byte) | at(byte + 1) << 8) >> (s * 12 % 8) & 0xfffU;
     magnitudes[s / 4] |= (spread[bits] & 0x03030303U) << (2 * (s % 4));
     signs |= (spread[bits] >> 2 & 0x01010101U) << s;
   }
-  putWord(codes + lane * 4, magnitudes[0]);
-  putWord(codes + 64 + lane * 4, magnitudes[1]);
-  putWord(codes + 128 + lane * 4, signs);
-  scales[lane] = scaleByte(block[12]);
-  scales[tileRows + lane] = scaleByte(block[13]);
+  step.putCodes(0, magnitudes[0]);
+  step.putCodes(1, magnitudes[1]);
+  step.putCodes(2, signs);
+  for (std::int64_t group = 0; group < 2; ++group)
+    step.putScale(2 * step.step + group, scaleByte(step.file[12 + group]));
 }
 
-void packQ4_0(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane) {
-  std::memcpy(scales + lane * 2, block, 2);
-  for (std::int64_t p = 0; p < 4; ++p) putWord(codes + p * 64 + lane * 4, word(block + 2 + p * 4));
+void packNibbles(const Step& s, const std::byte* nibbles) {
+  for (std::int64_t p = 0; p < 4; ++p) s.putCodes(p, word(nibbles + p * 4));
 }
 
-void packQ8_0(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane) {
-  std::memcpy(scales + lane * 2, block, 2);
-  for (std::int64_t s = 0; s < 8; ++s)
-    putWord(codes + s * 64 + lane * 4, word(block + 2 + s * 4) ^ 0x80808080U);
+void packQ4_0(const Step& s) {
+  s.putHalf(s.step, s.file);
+  packNibbles(s, s.file + 2);
 }
 
-using PackBlock = void (*)(const std::byte* block, std::byte* codes, std::byte* scales, std::int64_t lane);
+void packROCmFP4(const Step& s) {
+  packNibbles(s, s.file);
+  for (std::int64_t group = 0; group < 2; ++group)
+    s.putScale(2 * s.step + group, scaleByte(s.file[16 + group]));
+}
+
+void packROCmFP4Fast(const Step& s) {
+  packNibbles(s, s.file);
+  s.putScale(s.step, scaleByte(s.file[16]));
+}
+
+void packMXFP4(const Step& s) {
+  s.putScale(s.step, s.file[0]);
+  packNibbles(s, s.file + 1);
+}
+
+void packQ8_0(const Step& s) {
+  s.putHalf(s.step, s.file);
+  for (std::int64_t p = 0; p < 8; ++p) s.putCodes(p, word(s.file + 2 + p * 4) ^ 0x80808080U);
+}
+
+// Superblock: 16 bytes of scales and mins, 64 of codes (32 k at bits 2j of 32 bytes), d, dmin.
+void packQ2_K(const Step& s) {
+  const std::int64_t half = s.step / 4;
+  const std::int64_t j = s.step % 4;
+  for (std::int64_t group = 0; group < 2; ++group) {
+    std::uint32_t codes = 0;
+    for (std::int64_t p = 0; p < 4; ++p) {
+      codes |= (word(s.file + 16 + 32 * half + 16 * group + 4 * p) >> (2 * j) & 0x03030303U) << (2 * p);
+    }
+    s.putCodes(group, codes);
+    s.putScale(2 * j + group, s.file[8 * half + 2 * j + group]);
+  }
+  s.putHalf(4, s.file + 80);
+  s.putHalf(5, s.file + 82);
+}
 
 struct Layout {
-  std::int64_t fileBytes;  // of a block of 32, or of one value
-  std::int64_t codeBytes;  // of a step; 0 for float types
-  PackBlock pack;
+  std::int64_t fileWeights;  // of a block of the file; 1 for float types
+  std::int64_t fileBytes;
+  std::int64_t codeBytes;  // of a packed block of 128; 0 for float types
+  std::int64_t scaleBytes;
+  void (*pack)(const Step&);
+  int numeratorLimit;  // 0: blocks are not folded
+  int maxLevel;
 };
 
 Layout layoutOf(Type type) {
   switch (type) {
     case Type::F32:
-      return {4, 0, nullptr};
+      return {1, 4, 0, 0, nullptr, 0, 0};
     case Type::F16:
     case Type::BF16:
-      return {2, 0, nullptr};
+      return {1, 2, 0, 0, nullptr, 0, 0};
     case Type::ROCmFP2:
-      return {fileBytesROCmFP2, codeBytesROCmFP2, packROCmFP2};
+      return {32, 10, codeBytesROCmFP2, scaleBytes16, packROCmFP2, numeratorLimitROCmFP2, 2};
     case Type::ROCmFP3:
-      return {fileBytesROCmFP3, codeBytesROCmFP3, packROCmFP3};
-    case Type::Q4_0:
-      return {fileBytesQ4_0, codeBytesQ4_0, packQ4_0};
-    case Type::Q8_0:
-      return {fileBytesQ8_0, codeBytesQ8_0, packQ8_0};
-    case Type::Q2_K:
-    case Type::MXFP4:
+      return {32, 14, codeBytesROCmFP3, scaleBytes16, packROCmFP3, numeratorLimitROCmFP3, 4};
     case Type::ROCmFP4:
+      return {32, 18, codeBytesNibbles, scaleBytes16, packROCmFP4, 0, 0};
     case Type::ROCmFP4_FAST:
+      return {32, 17, codeBytesNibbles, scaleBytes32, packROCmFP4Fast, 0, 0};
+    case Type::MXFP4:
+      return {32, 17, codeBytesNibbles, scaleBytes32, packMXFP4, 0, 0};
+    case Type::Q4_0:
+      return {32, 18, codeBytesNibbles, scaleBytesF16, packQ4_0, 0, 0};
+    case Type::Q8_0:
+      return {32, 34, codeBytesQ8_0, scaleBytesF16, packQ8_0, 0, 0};
+    case Type::Q2_K:
+      return {256, 84, codeBytesROCmFP2, scaleBytesQ2_K, packQ2_K, 0, 0};
     case Type::I32:
       break;
   }
@@ -121,16 +174,28 @@ std::int64_t roundUp(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-// rows: pointers to 1..16 rows of the file.
+std::int64_t blocksOf(std::int64_t cols) { return (cols + blockLength - 1) / blockLength; }
+
+// rows: pointers to 1..16 rows of the file; the tile is zero.
 void packQuantisedTile(const Layout& layout, const std::byte* rows, std::int64_t rowBytes,
                        std::int64_t rowCount, std::int64_t cols, std::byte* tile) {
-  const std::int64_t steps = cols / stepLength;
-  std::byte* scales = tile + steps * layout.codeBytes;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    for (std::int64_t lane = 0; lane < rowCount; ++lane) {
-      layout.pack(rows + lane * rowBytes + step * layout.fileBytes, tile + step * layout.codeBytes,
-                  scales + step * scaleBytesPerStep, lane);
+  const std::int64_t blocks = blocksOf(cols);
+  const std::int64_t stepsOfFileBlock = layout.fileWeights / stepLength;
+  std::byte* const allScales = tile + blocks * layout.codeBytes;
+  std::byte* const runs = allScales + blocks * layout.scaleBytes;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    std::byte* const codes = tile + b * layout.codeBytes;
+    std::byte* const scales = allScales + b * layout.scaleBytes;
+    for (std::int64_t i = 0; i < 4 && (b * 4 + i) * stepLength < cols; ++i) {
+      const std::int64_t step = b * 4 + i;
+      for (std::int64_t lane = 0; lane < rowCount; ++lane) {
+        layout.pack({rows + lane * rowBytes + step / stepsOfFileBlock * layout.fileBytes,
+                     codes + i * (layout.codeBytes / 4), scales,
+                     stepsOfFileBlock == 1 ? i : step % stepsOfFileBlock, lane});
+      }
     }
+    if (layout.numeratorLimit != 0)
+      runs[b] = static_cast<std::byte>(foldScales(scales, layout.numeratorLimit, layout.maxLevel));
   }
 }
 
@@ -158,13 +223,12 @@ PackedWeights::PackedWeights(ThreadPool& pool, const ExpertMatrices& experts) : 
   const bool quantised = layout.codeBytes != 0;
   if (first.rows < 1 || first.cols < 1 || count_ < 1)
     throw std::invalid_argument("weights need at least one row and column");
-  if (quantised && first.cols % stepLength != 0) {
-    throw std::invalid_argument("quantised weights need a multiple of 32 columns, not " +
-                                std::to_string(first.cols));
+  if (first.cols % layout.fileWeights != 0) {
+    throw std::invalid_argument("quantised weights need a multiple of " + std::to_string(layout.fileWeights) +
+                                " columns, not " + std::to_string(first.cols));
   }
-  const std::int64_t rowBytes =
-      quantised ? first.cols / stepLength * layout.fileBytes : first.cols * layout.fileBytes;
-  const std::int64_t dataBytes = quantised ? first.cols / stepLength * (layout.codeBytes + scaleBytesPerStep)
+  const std::int64_t rowBytes = first.cols / layout.fileWeights * layout.fileBytes;
+  const std::int64_t dataBytes = quantised ? blocksOf(first.cols) * (layout.codeBytes + layout.scaleBytes + 1)
                                            : first.cols * tileRows * layout.fileBytes;
   shape_ = {first.type, first.rows, first.cols, roundUp(dataBytes, 64), nullptr};
   const std::int64_t tilesEach = shape_.tileCount();
@@ -175,10 +239,8 @@ PackedWeights::PackedWeights(ThreadPool& pool, const ExpertMatrices& experts) : 
     const std::int64_t firstRow = item % tilesEach * tileRows;
     const std::int64_t rowCount = std::min(tileRows, first.rows - firstRow);
     std::byte* tile = tiles + item * shape_.tileBytes;
-    if (rowCount < tileRows || dataBytes < shape_.tileBytes) {
-      std::memset(tile, 0, static_cast<std::size_t>(shape_.tileBytes));
-    }
-    const std::byte* rows = first.data + (expert * first.rows + firstRow) * rowBytes;
+    std::memset(tile, 0, static_cast<std::size_t>(shape_.tileBytes));
+    const std::byte* rows = experts.expert(expert).data + firstRow * rowBytes;
     (quantised ? packQuantisedTile : packFloatTile)(layout, rows, rowBytes, rowCount, first.cols, tile);
   });
 }

@@ -14,17 +14,30 @@ namespace {
 
 }  // namespace
 
+void checkExperts(const std::int32_t* expert, std::int64_t tokens, std::int64_t slots, std::int64_t experts) {
+  for (std::int64_t r = 0; r < tokens * slots; ++r) {
+    if (expert[r] < -1 || expert[r] >= experts) refuse(r / slots, r % slots, expert[r], experts);
+  }
+}
+
 void sortRoutes(const std::int32_t* expert, const float* weight, std::int64_t tokens, std::int64_t slots,
                 std::int64_t experts, Routes& routes) {
   routes.tokens = tokens;
   routes.slots = slots;
   routes.experts = experts;
+  routes.slotsAscend = true;
   // bounds[e + 1] first counts expert e, then is its first row, and after the scatter its end.
   routes.bounds.assign(static_cast<std::size_t>(experts) + 1, 0);
   const std::int64_t routeCount = tokens * slots;
-  for (std::int64_t r = 0; r < routeCount; ++r) {
-    if (expert[r] < -1 || expert[r] >= experts) refuse(r / slots, r % slots, expert[r], experts);
-    if (expert[r] >= 0 && weight[r] != 0.0f) ++routes.bounds[static_cast<std::size_t>(expert[r]) + 1];
+  for (std::int64_t first = 0; first < routeCount; first += slots) {
+    std::int32_t last = -1;
+    for (std::int64_t r = first; r < first + slots; ++r) {
+      if (expert[r] < -1 || expert[r] >= experts) refuse(r / slots, r % slots, expert[r], experts);
+      if (expert[r] < 0 || weight[r] == 0.0f) continue;
+      ++routes.bounds[static_cast<std::size_t>(expert[r]) + 1];
+      routes.slotsAscend = routes.slotsAscend && expert[r] >= last;
+      last = expert[r];
+    }
   }
   std::int64_t live = 0;
   for (std::size_t e = 1; e < routes.bounds.size(); ++e) {

@@ -107,9 +107,10 @@ struct ThreadPool::State {
     if (!failure) failure = std::move(reason);
   }
 
-  // Takes items until none is left.
+  // Takes items until none is left; its own one when every thread has one.
   void take(int thread) {
     try {
+      if (items == eachThread) return call(body, thread, thread);
       for (;;) {
         const std::int64_t item = cursor.fetch_add(1, std::memory_order_relaxed);
         if (item >= items) return;
@@ -193,7 +194,7 @@ void ThreadPool::runErased(std::int64_t items, void* body, Call call) {
   state.items = items;
   state.body = body;
   state.call = call;
-  const bool alone = items <= 1 || threads_ == 1;
+  const bool alone = threads_ == 1 || items == 0 || items == 1;
   if (!alone) {
     state.working.store(threads_ - 1, std::memory_order_relaxed);
     state.epoch.fetch_add(1, std::memory_order_release);

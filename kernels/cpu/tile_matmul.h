@@ -13,9 +13,10 @@ namespace qk {
 class TileMatmul {
  public:
   // Throws std::invalid_argument when x lacks the form that w takes.
-  TileMatmul(Isa isa, const PackedMatrix& w, const Inputs& x)
+  TileMatmul(Isa isa, const PackedMatrix& w, const Inputs& x, TokenTiles tokenTiles = TokenTiles::adaptive)
       : w_(w),
         x_(x),
+        tokenTiles_(tokenTiles),
         int8_(QK_PICK(isa, matmulInt8)),
         float_(QK_PICK(isa, matmulFloat)),
         takesInt8_(takesInt8(w.type)) {
@@ -34,11 +35,11 @@ class TileMatmul {
       if (takesInt8_) {
         std::array<const ActivationBlock*, batch> rows;
         for (std::int64_t t = 0; t < n; ++t) rows[t] = x_.blocks + row(first + done + t) * x_.blockStride;
-        int8_(w_, firstTile, lastTile, rows.data(), n, y + done * yStride, yStride);
+        int8_(w_, firstTile, lastTile, rows.data(), n, tokenTiles_, y + done * yStride, yStride);
       } else {
         std::array<const float*, batch> rows;
         for (std::int64_t t = 0; t < n; ++t) rows[t] = x_.values + row(first + done + t) * x_.valueStride;
-        float_(w_, firstTile, lastTile, rows.data(), n, y + done * yStride, yStride);
+        float_(w_, firstTile, lastTile, rows.data(), n, tokenTiles_, y + done * yStride, yStride);
       }
     }
   }
@@ -51,6 +52,7 @@ class TileMatmul {
 
   PackedMatrix w_;
   Inputs x_;
+  TokenTiles tokenTiles_;
   decltype(QK_PICK(Isa{}, matmulInt8)) int8_;
   decltype(QK_PICK(Isa{}, matmulFloat)) float_;
   bool takesInt8_;

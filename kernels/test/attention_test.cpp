@@ -26,14 +26,50 @@ struct Inputs {
   Floats q, rows, sinks;
 };
 
-Floats run(qk::Isa isa, const Inputs& in) {
+constexpr qk::AttentionPath kExactPaths[] = {qk::AttentionPath::masked, qk::AttentionPath::gathered,
+                                             qk::AttentionPath::streamed, qk::AttentionPath::staged};
+
+Floats run(qk::Isa isa, const Inputs& in, qk::AttentionPath path = qk::AttentionPath::staged,
+           const std::vector<std::uint8_t>& kept = {}) {
   const Case& c = in.c;
   const std::vector<const float*> keys = in.keys();
-  Floats scratch = check::poisoned(qk::cpu::attentionScratch(c.heads, c.dim, c.n));
+  Floats scratch = check::poisoned(qk::cpu::attentionScratch(path, c.heads, c.dim, c.n));
   Floats out = check::poisoned(c.heads * c.dim);
-  qk::cpu::attention(isa, in.q.data(), keys.data(), c.n, c.heads, c.dim, in.sinks.data(),
-                     1 / std::sqrt(static_cast<float>(c.dim)), scratch.data(), out.data());
+  qk::AttentionOperands operands;
+  operands.q = in.q.data();
+  operands.keys = keys.data();
+  operands.kept = kept.empty() ? nullptr : kept.data();
+  operands.n = c.n;
+  operands.heads = c.heads;
+  operands.dim = c.dim;
+  operands.sinks = in.sinks.data();
+  operands.scale = 1 / std::sqrt(static_cast<float>(c.dim));
+  operands.out = out.data();
+  // Two rows that are not attended to, then the first three quarters of the keys.
+  const std::int64_t tiled = (3 * c.n + 3) / 4;
+  Floats rows(static_cast<std::size_t>(2 * c.dim), std::numeric_limits<float>::quiet_NaN());
+  rows.insert(rows.end(), in.rows.begin(), in.rows.begin() + tiled * c.dim);
+  Floats tile = check::poisoned(qk::cpu::attentionTileFloats(c.dim, tiled + 2));
+  if (path == qk::AttentionPath::staged || path == qk::AttentionPath::fastExp) {
+    operands.tile = qk::cpu::stageRows(isa, rows.data(), tiled + 2, c.dim, tile.data());
+    operands.tileFirst = 2;
+    operands.tiled = tiled;
+  }
+  qk::cpu::attention(isa, path, operands, scratch.data());
   return out;
+}
+
+// The rows that are kept, and no others.
+Inputs keptOnly(const Inputs& in, const std::vector<std::uint8_t>& kept) {
+  Inputs less = in;
+  less.rows.clear();
+  less.c.n = 0;
+  for (std::int64_t j = 0; j < in.c.n; ++j) {
+    if (kept[static_cast<std::size_t>(j)] == 0) continue;
+    less.rows.insert(less.rows.end(), in.rows.begin() + j * in.c.dim, in.rows.begin() + (j + 1) * in.c.dim);
+    ++less.c.n;
+  }
+  return less;
 }
 
 Doubles exactly(const Inputs& in) {
@@ -49,18 +85,88 @@ Doubles exactly(const Inputs& in) {
 
 }  // namespace
 
-TEST_CASE("attention agrees with fp64 at every number of keys, heads and dimensions") {
+// Blocks of 8192 floats: 64 keys at 128 dimensions, 16 at 512.
+std::vector<Case> cases() {
+  std::vector<Case> all = {{16, 128, 200}, {4, 128, 1},   {64, 64, 30}, {20, 48, 13}, {1, 16, 5},   {3, 40, 9},
+                           {17, 33, 8},    {64, 512, 70}, {16, 128, 64}, {16, 128, 65}, {33, 256, 33}};
+  for (std::int64_t n = 1; n <= 18; ++n) all.push_back({5, 32, n});
+  return all;
+}
+
+TEST_CASE("every path agrees with fp64 and with the others' bits, at every number of keys, heads, dimensions") {
   check::Random random;
   INFO("seed ", random.seed());
-  std::vector<Case> cases = {{16, 128, 200}, {4, 128, 1}, {64, 64, 30}, {20, 48, 13},
-                             {1, 16, 5},     {3, 40, 9},  {17, 33, 8}};
-  for (std::int64_t n = 1; n <= 18; ++n) cases.push_back({5, 32, n});
-  for (const Case& c : cases) {
+  for (const Case& c : cases()) {
+    INFO("heads ", c.heads, " dim ", c.dim, " n ", c.n);
     const Inputs in(random, c);
     const Floats y = check::everywhere([&](qk::Isa isa) { return run(isa, in); });
     CHECK(check::nmse(y, exactly(in)) < 1e-12);
     CHECK(check::maxAbs(y, exactly(in)) < 1e-5);
+    for (const qk::AttentionPath path : kExactPaths) {
+      for (const qk::Isa isa : check::isas()) CHECK(check::sameBits(run(isa, in, path), y));
+    }
   }
+}
+
+TEST_CASE("rows under the mask change no bit, whatever they hold") {
+  check::Random random;
+  INFO("seed ", random.seed());
+  for (const Case& c : cases()) {
+    for (int round = 0; round < 3; ++round) {
+      Inputs in(random, c);
+      std::vector<std::uint8_t> kept(static_cast<std::size_t>(c.n), 1);
+      for (std::int64_t j = 0; j < c.n; ++j) kept[static_cast<std::size_t>(j)] = random.below(3) == 0 ? 1 : 0;
+      kept[static_cast<std::size_t>(random.below(c.n))] = 1;
+      const float left[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f};
+      for (std::int64_t j = 0; j < c.n; ++j) {
+        if (kept[static_cast<std::size_t>(j)] == 0) std::fill_n(in.rows.begin() + j * c.dim, c.dim, left[round]);
+      }
+      const Floats y = run(qk::Isa::portable, keptOnly(in, kept));
+      for (const qk::Isa isa : check::isas()) {
+        CHECK(check::sameBits(run(isa, in, qk::AttentionPath::masked, kept), y));
+      }
+    }
+  }
+}
+
+// Every term underflows to -0, which a masked +0 would turn into +0.
+TEST_CASE("a row under the mask does not turn -0 into +0") {
+  check::Random random;
+  Inputs in(random, {1, 16, 3});
+  std::fill(in.rows.begin(), in.rows.end(), -1e-45f);
+  in.sinks = {80};
+  const std::vector<std::uint8_t> kept = {1, 1, 0};
+  for (const qk::Isa isa : check::isas()) {
+    const Floats y = run(isa, in, qk::AttentionPath::masked, kept);
+    CHECK(std::signbit(y[0]));
+    CHECK(check::sameBits(y, run(isa, keptOnly(in, kept))));
+  }
+}
+
+TEST_CASE("the fast exponential stays within an NMSE of 1e-12, and is another rounding") {
+  check::Random random;
+  INFO("seed ", random.seed());
+  double worst = 0;
+  double worstExact = 0;
+  bool differs = false;
+  for (const float spread : {0.1f, 1.0f, 3.0f, 10.0f}) {
+    for (const Case& c : cases()) {
+      Inputs in(random, c);
+      for (float& q : in.q) q *= spread;
+      const Floats y = check::everywhere([&](qk::Isa isa) { return run(isa, in, qk::AttentionPath::fastExp); });
+      const Floats exact = run(qk::bestIsa(), in);
+      if (spread <= 1) {
+        worst = std::max(worst, check::nmse(y, exactly(in)));
+        worstExact = std::max(worstExact, check::nmse(exact, exactly(in)));
+      } else {  // the rounding of such scores weighs more than the exponential
+        CHECK(check::nmse(y, exactly(in)) < 4 * check::nmse(exact, exactly(in)) + 1e-13);
+      }
+      differs = differs || !check::sameBits(y, exact);
+    }
+  }
+  MESSAGE("worst NMSE against fp64: fast exp ", worst, ", exact paths ", worstExact);
+  CHECK(worst < 1e-12);
+  CHECK(differs);
 }
 
 TEST_CASE("the sink takes weight and gives no value") {
@@ -112,7 +218,10 @@ TEST_CASE("a NaN in one key reaches every head, and no keys are refused") {
   for (const qk::Isa isa : check::isas()) {
     Inputs in(random, {4, 32, 20});
     in.rows[7 * 32 + 3] = std::numeric_limits<float>::quiet_NaN();
-    for (const float y : run(isa, in)) CHECK(std::isnan(y));
+    for (const qk::AttentionPath path : kExactPaths) {
+      for (const float y : run(isa, in, path)) CHECK(std::isnan(y));
+    }
+    for (const float y : run(isa, in, qk::AttentionPath::fastExp)) CHECK(std::isnan(y));
   }
   CHECK_THROWS_AS(
       qk::cpu::attention(qk::Isa::portable, nullptr, nullptr, 0, 1, 16, nullptr, 1, nullptr, nullptr),

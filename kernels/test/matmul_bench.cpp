@@ -1,10 +1,12 @@
-// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa]]`. Weights of many
-// matrices follow on each other, so that they come from memory as those of experts do. One line a case: type,
-// rows per expert, us, GOPS.
+// Measures the matmul tile by CPU time of one thread: `matmul_bench [rows cols [isa [type]]]`. Weights
+// of many matrices follow on each other, so that they come from memory as those of experts do. One line a case: type
+// ("wide": its scales too far apart to be folded), rows per expert, us, GOPS.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
+#include <vector>
 
 #include "qk/matmul.h"
 #include "random_weights.h"
@@ -30,8 +32,18 @@ int main(int argc, char** argv) {
   for (const Isa isa : test::supportedIsas()) {
     if (argc > 3 && name(isa) != argv[3]) continue;
     Execution ex{pool, isa, counters};
-    for (const Type type : {Type::ROCmFP2, Type::ROCmFP3, Type::Q4_0, Type::Q8_0, Type::F16, Type::F32}) {
-      const test::Weights w = test::randomWeights(random, type, rows * experts, cols);
+    struct Case {
+      Type type;
+      test::ScaleSpread spread;
+    };
+    std::vector<Case> cases;
+    for (const Type type : test::int8Types) cases.push_back({type, test::ScaleSpread::narrow});
+    for (const Type type : test::floatTypes) cases.push_back({type, test::ScaleSpread::narrow});
+    cases.push_back({Type::ROCmFP2, test::ScaleSpread::wide});
+    cases.push_back({Type::ROCmFP3, test::ScaleSpread::wide});
+    for (const auto& [type, spread] : cases) {
+      if (argc > 4 && format(type).name != argv[4]) continue;
+      const test::Weights w = test::randomWeights(random, type, rows * experts, cols, spread);
       Matrix first = w.matrix;
       first.rows = rows;
       const PackedWeights packed(pool, ExpertMatrices{first, experts});
@@ -50,8 +62,8 @@ int main(int argc, char** argv) {
           }
           best = std::min(best, (cpuSeconds() - start) / static_cast<double>(used));
         }
-        std::printf("%-8s %-8s %4lldx%lld %4lld rows %10.1f us %8.1f GOPS\n", std::string(name(isa)).c_str(),
-                    std::string(format(type).name).c_str(), static_cast<long long>(rows),
+        std::printf("%-8s %-12s %s %4lldx%lld %4lld rows %10.1f us %8.1f GOPS\n", std::string(name(isa)).c_str(),
+                    std::string(format(type).name).c_str(), spread == test::ScaleSpread::wide ? "wide" : "    ", static_cast<long long>(rows),
                     static_cast<long long>(cols), static_cast<long long>(tokens), best * 1e6,
                     2e-9 * static_cast<double>(rows * cols * tokens) / best);
       }

@@ -1,14 +1,14 @@
-// Measures one layer's experts at the shapes of the presets by CPU time of the process, both plans:
-// `mmid_bench [threads [mini|small]]`. One line a case: op, shape, CPU us, GOPS (per second of CPU), x
-// serial.
+// Measures one layer's experts at the shapes of the presets by wall time, every way in turn, interleaved:
+// `mmid_bench [threads [mini|small [tokens]]]`. One line a case: way, shape, median us, GOPS, x serial.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
+#include <chrono>
 #include <string>
 #include <vector>
 
-#include "qk/combine.h"
 #include "qk/mmid.h"
 #include "random_weights.h"
 
@@ -22,29 +22,33 @@ struct Shape {
 };
 constexpr Shape shapes[] = {{"mini", 64, 6, 1024, 512}, {"small", 128, 6, 2048, 1024}};
 
+double wallSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 double cpuSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The least of three.
-template <class Fn>
-double bestSeconds(Fn&& fn) {
-  double best = 1e9;
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    const double start = cpuSeconds();
-    fn();
-    best = std::min(best, cpuSeconds() - start);
-  }
-  return best;
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
-void report(const char* op, const Shape& shape, std::int64_t tokens, double seconds, double operations,
-            double serial) {
-  std::printf("%-16s %-5s %4lld tokens %10.1f us %8.1f GOPS %6.2f x serial\n", op, shape.name,
-              static_cast<long long>(tokens), seconds * 1e6, operations / seconds * 1e-9, serial / seconds);
-}
+struct Way {
+  const char* name;
+  MoePlan plan;
+  MoeOptions options;
+};
+constexpr Way ways[] = {
+    {"serial", MoePlan::serial, {}},
+    {"grouped", MoePlan::grouped, {}},
+    {"grouped.unfused", MoePlan::grouped, {false, true, true}},
+    {"grouped.forks", MoePlan::grouped, {true, false, true}},
+    {"grouped.fixed", MoePlan::grouped, {true, true, false}},
+};
 
 PackedWeights experts(ThreadPool& pool, test::Random& random, Type type, std::int64_t count,
                       std::int64_t rows, std::int64_t cols) {
@@ -53,14 +57,26 @@ PackedWeights experts(ThreadPool& pool, test::Random& random, Type type, std::in
   return PackedWeights(pool, ExpertMatrices{w.matrix, count});
 }
 
-void measure(Execution& ex, const Shape& shape, std::int64_t tokens) {
+struct Layer {
+  PackedWeights gate, up, down, sharedGate, sharedUp, sharedDown;
+};
+
+Layer makeLayer(ThreadPool& pool, test::Random& random, const Shape& shape) {
+  const auto make = [&](Type type, std::int64_t count, std::int64_t rows, std::int64_t cols) {
+    return experts(pool, random, type, count, rows, cols);
+  };
+  return {make(Type::ROCmFP2, shape.experts, shape.inner, shape.hidden),
+          make(Type::ROCmFP2, shape.experts, shape.inner, shape.hidden),
+          make(Type::ROCmFP3, shape.experts, shape.hidden, shape.inner),
+          make(Type::Q8_0, 1, shape.inner, shape.hidden),
+          make(Type::Q8_0, 1, shape.inner, shape.hidden),
+          make(Type::Q8_0, 1, shape.hidden, shape.inner)};
+}
+
+void measure(Execution& ex, const Shape& shape, const Layer& layer, std::int64_t tokens) {
   test::Random random(1);
-  const PackedWeights gate =
-      experts(ex.pool, random, Type::ROCmFP2, shape.experts, shape.inner, shape.hidden);
-  const PackedWeights up = experts(ex.pool, random, Type::ROCmFP2, shape.experts, shape.inner, shape.hidden);
-  const PackedWeights down =
-      experts(ex.pool, random, Type::ROCmFP3, shape.experts, shape.hidden, shape.inner);
-  const MoeWeights weights{&gate, &up, &down, 10.0f};
+  const MoeWeights weights{&layer.gate, &layer.up, &layer.down, 10.0f};
+  const MoeWeights shared{&layer.sharedGate, &layer.sharedUp, &layer.sharedDown, 10.0f};
   std::vector<std::int32_t> expert;
   for (std::int64_t t = 0; t < tokens; ++t) {
     std::vector<std::int32_t> chosen;
@@ -73,29 +89,41 @@ void measure(Execution& ex, const Shape& shape, std::int64_t tokens) {
   }
   const std::vector<float> weight(expert.size(), 0.25f);
   const auto x = test::randomFloats(random, static_cast<std::size_t>(tokens * shape.hidden), 0.01f);
-  std::vector<float> y(expert.size() * static_cast<std::size_t>(shape.hidden));
   std::vector<float> out(x.size());
   Routes routes;
   MoeScratch scratch;
   Activations quantised;
-  const double routeSort = bestSeconds(
-      [&] { sortRoutes(expert.data(), weight.data(), tokens, shape.slots, shape.experts, routes); });
-  const double quantising =
-      bestSeconds([&] { quantize(ex, x.data(), tokens, shape.hidden, shape.hidden, quantised); });
+  const double started = wallSeconds();
+  sortRoutes(expert.data(), weight.data(), tokens, shape.slots, shape.experts, routes);
+  std::printf("%-16s %-5s %5lld tokens %10.1f us\n", "route_sort", shape.name, static_cast<long long>(tokens),
+              (wallSeconds() - started) * 1e6);
+  quantize(ex, x.data(), tokens, shape.hidden, shape.hidden, quantised);
   const Inputs in = inputs(x.data(), shape.hidden, &quantised);
-  const auto plan = [&](MoePlan which) {
-    return bestSeconds([&] { routedExperts(ex, which, weights, in, routes, scratch, y.data()); });
-  };
-  const double operations = 6.0 * static_cast<double>(routes.live() * shape.hidden * shape.inner);
-  const double serial = plan(MoePlan::serial);
-  const double grouped = plan(MoePlan::grouped);
-  const double combining =
-      bestSeconds([&] { combine(ex, routes, y.data(), nullptr, shape.hidden, out.data()); });
-  report("experts.serial", shape, tokens, serial, operations, serial);
-  report("experts.grouped", shape, tokens, grouped, operations, serial);
-  report("route_sort", shape, tokens, routeSort, 0, serial);
-  report("quantize", shape, tokens, quantising, 0, serial);
-  report("combine", shape, tokens, combining, 0, serial);
+  std::vector<double> seconds[std::size(ways)], cpu[std::size(ways)];
+  MoeTimes times[std::size(ways)];
+  const int repeats = tokens <= 512 ? 9 : 3;
+  const std::size_t wayCount = tokens <= 512 ? std::size(ways) : 2;  // wide ones take long
+  for (int repeat = 0; repeat <= repeats; ++repeat) {
+    for (std::size_t i = 0; i < wayCount; ++i) {
+      const double start = wallSeconds();
+      const double startCpu = cpuSeconds();
+      times[i] = moe(ex, ways[i].plan, ways[i].options, weights, &shared, in, routes, scratch, out.data());
+      if (repeat == 0) continue;
+      seconds[i].push_back(wallSeconds() - start);
+      cpu[i].push_back(cpuSeconds() - startCpu);
+    }
+  }
+  const double operations = 6.0 * static_cast<double>((routes.live() + tokens) * shape.hidden * shape.inner);
+  for (std::size_t i = 0; i < wayCount; ++i) {
+    const double took = median(seconds[i]);
+    std::printf("%-16s %-5s %5lld tokens %10.1f us %8.1f GOPS %6.3f x serial, by CPU time %6.3f   (last: "
+                "gate/up %.0f, down %.0f, shared %.0f, combine %.0f us)\n",
+                ways[i].name, shape.name, static_cast<long long>(tokens), took * 1e6, operations / took * 1e-9,
+                median(seconds[0]) / took, median(cpu[0]) / median(cpu[i]), static_cast<double>(times[i].gateUpNs) * 1e-3,
+                static_cast<double>(times[i].downNs) * 1e-3, static_cast<double>(times[i].sharedNs) * 1e-3,
+                static_cast<double>(times[i].combineNs) * 1e-3);
+  }
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -107,6 +135,10 @@ int main(int argc, char** argv) {
   Execution ex{pool, bestIsa(), counters};
   for (const Shape& shape : shapes) {
     if (argc > 2 && std::string(argv[2]) != shape.name) continue;
-    for (const std::int64_t tokens : {401, 2048}) measure(ex, shape, tokens);
+    test::Random random(2);
+    const Layer layer = makeLayer(pool, random, shape);
+    for (const std::int64_t tokens : {32, 64, 128, 256, 401, 1024, 2048, 4096, 8192}) {
+      if (argc > 3 ? std::atoll(argv[3]) == tokens : tokens <= 2048) measure(ex, shape, layer, tokens);
+    }
   }
 }

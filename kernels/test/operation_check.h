@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -89,13 +90,14 @@ inline bool sameBits(const Floats& a, const Floats& b) {
   return true;
 }
 
-// Every instruction set that this CPU can run; what it lacks is said aloud.
+// Every instruction set that this CPU can run; what it lacks is said aloud, once.
 inline std::vector<qk::Isa> isas() {
+  static std::set<qk::Isa> told;
   std::vector<qk::Isa> found;
   for (const qk::Isa isa : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
     if (qk::supported(isa)) {
       found.push_back(isa);
-    } else {
+    } else if (told.insert(isa).second) {
       MESSAGE("this CPU lacks ", std::string(qk::name(isa)), ": its kernels were not run");
     }
   }

@@ -16,7 +16,8 @@
 
 namespace qk::test {
 
-inline constexpr Type int8Types[] = {Type::ROCmFP2, Type::ROCmFP3, Type::Q4_0, Type::Q8_0};
+inline constexpr Type int8Types[] = {Type::ROCmFP2, Type::ROCmFP3, Type::ROCmFP4, Type::ROCmFP4_FAST,
+                                     Type::MXFP4,   Type::Q2_K,    Type::Q4_0,    Type::Q8_0};
 inline constexpr Type floatTypes[] = {Type::F32, Type::F16, Type::BF16};
 
 inline std::vector<Isa> supportedIsas() {

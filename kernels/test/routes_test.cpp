@@ -91,3 +91,19 @@ TEST_CASE("an expert that does not exist is refused with token and slot") {
   const std::int32_t below[] = {-2};
   CHECK_THROWS_AS(sortRoutes(below, weight, 1, 1, 4, routes), std::out_of_range);
 }
+
+TEST_CASE("it is recorded whether the live slots of every token ascend by expert") {
+  const auto ascend = [](std::vector<std::int32_t> expert, std::vector<float> weight) {
+    Routes routes;
+    routes.slotsAscend = false;
+    sortRoutes(expert.data(), weight.data(), static_cast<std::int64_t>(expert.size()) / 3, 3, 300, routes);
+    return routes.slotsAscend;
+  };
+  CHECK(ascend({}, {}));
+  CHECK(ascend({0, 4, 299, 1, 1, 7}, {1, 1, 1, 1, 1, 1}));
+  CHECK_FALSE(ascend({0, 4, 299, 1, 7, 1}, {1, 1, 1, 1, 1, 1}));
+  // A masked slot is none, whatever its expert is.
+  CHECK(ascend({5, -1, 5, -1, -1, -1}, {1, 1, 1, 1, 1, 1}));
+  CHECK(ascend({5, 2, 6}, {1, 0, 1}));
+  CHECK_FALSE(ascend({5, -1, 4}, {1, 1, 1}));
+}

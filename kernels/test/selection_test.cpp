@@ -17,9 +17,13 @@ const float kInfinity = std::numeric_limits<float>::infinity();
 
 Ids best(const Floats& scores, std::int64_t k) {
   const auto n = static_cast<std::int64_t>(scores.size());
-  std::vector<std::uint32_t> scratch(scores.size());
   Ids out(static_cast<std::size_t>(std::min(n, k)), -1);
-  CHECK(qk::cpu::topK(scores.data(), n, k, scratch.data(), out.data()) == std::min(n, k));
+  CHECK(qk::cpu::topK(qk::Isa::portable, scores.data(), n, k, out.data()) == std::min(n, k));
+  for (const qk::Isa isa : check::isas()) {
+    Ids again(out.size(), -1);
+    CHECK(qk::cpu::topK(isa, scores.data(), n, k, again.data()) == std::min(n, k));
+    CHECK(again == out);
+  }
   return out;
 }
 
@@ -46,10 +50,13 @@ TEST_CASE("topK equals a sort by (score descending, index ascending), with many 
     const std::int64_t n = 1 + random.below(300);
     const std::int64_t k = 1 + random.below(40);
     Floats scores = random.normals(n, 10);
-    const std::int64_t kinds = random.below(3);
+    const std::int64_t kinds = random.below(6);
     for (float& score : scores) {
       if (kinds == 0) score = std::round(score / 8);
       if (kinds == 1) score = std::max(score, 0.0f) * (random.below(2) == 0 ? 1.0f : -0.0f);
+      if (kinds == 2) score = std::min(std::round(score / 8), 0.0f) * 1e-45f;  // subnormal, and zeros
+      if (kinds == 3) score = score > 5 ? kInfinity : score < -5 ? -kInfinity : score;
+      if (kinds == 4) score = std::ldexp(score, static_cast<int>(random.below(250)) - 125);
     }
     Ids expected(static_cast<std::size_t>(std::min(n, k)));
     qk::reference::topK(check::doubles(scores).data(), n, k, expected.data());
@@ -62,6 +69,11 @@ TEST_CASE("topK: zeros of both signs tie, infinities order, NaN is last, few sco
   CHECK(best({0.0f, -0.0f, 1}, 2) == Ids{0, 2});
   CHECK(best({-kInfinity, kNan, kInfinity, 0}, 3) == Ids{0, 2, 3});
   CHECK(best({kNan, kNan, -5}, 1) == Ids{2});
+  CHECK(best({kNan, -kInfinity, kNan, 7, kNan}, 3) == Ids{0, 1, 3});
+  CHECK(best({-kInfinity, -kInfinity, kNan}, 1) == Ids{0});
+  CHECK(best({kInfinity, kInfinity, kInfinity}, 2) == Ids{0, 1});
+  CHECK(best({-0.0f, -1e-45f, 0.0f, 1e-45f}, 2) == Ids{0, 3});
+  CHECK(best(Floats(100, -2.5f), 3) == Ids{0, 1, 2});
   CHECK(best({3, 1, 2}, 5) == Ids{0, 1, 2});
   CHECK(best({3, 1, 2}, 0).empty());
 }

@@ -12,6 +12,7 @@
 #include "forward.h"
 #include "prefix_cache.h"
 #include "qk/argmax.h"
+#include "qk/owners.h"
 
 namespace qe {
 namespace {
@@ -28,7 +29,7 @@ qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
 // What the prefix cache may hold: much beside a small model's sequences, little beside a large model.
 std::int64_t mostCacheBytes(const Model& model) {
   constexpr std::int64_t least = std::int64_t{32} << 20;
-  return std::max(least, model.fileBytes() / 8);
+  return std::max(least, model.fileBytes() / 16);
 }
 
 // Keeps the process at what it uses. By default the C library takes ever larger blocks from its own heap once
@@ -43,6 +44,26 @@ void trimHeap() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+}
+
+// Null when the experts are not divided.
+std::unique_ptr<qk::Owners> makeOwners(const Switches& switches, const OpenOptions& options) {
+  if (switches.owners == 1) return nullptr;
+  try {
+    return std::make_unique<qk::Owners>(static_cast<int>(switches.owners), options.threads, options.cpus);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("DFLASH_MOE_OWNERS=" + std::to_string(switches.owners) + ": " + error.what());
+  }
+}
+
+OwnerOptions ownerOptions(const Switches& switches, const qk::Owners* owners) {
+  OwnerOptions options;
+  if (owners == nullptr) return options;
+  options.owners = owners->count();
+  options.rate = static_cast<double>(owners->threadsOf(0)) / owners->threadsOf(1);
+  if (switches.expertBudgetMiB) options.budgetBytes = *switches.expertBudgetMiB << 20;
+  if (switches.hotnessCsv) options.hotnessCsv = *switches.hotnessCsv;
+  return options;
 }
 
 // Requests and tokens, beside the kernels' own counters.
@@ -63,8 +84,9 @@ struct Engine::Parts {
         isa(chooseIsa(openOptions.isa)),
         isaName(qk::name(isa)),
         pool(openOptions.threads, openOptions.cpus),
-        model(path, pool),
-        forward(model, switches, qk::Execution{pool, isa, kernels}),
+        owners(makeOwners(openSwitches, openOptions)),
+        model(path, pool, ownerOptions(openSwitches, owners.get())),
+        forward(model, switches, qk::Execution{pool, isa, kernels}, owners.get()),
         cache(openOptions.cacheSlots, mostCacheBytes(model),
               [this] { return std::make_unique<State>(model.dimensions(), options.contextTokens); }) {
     pool.pinCaller();
@@ -89,11 +111,14 @@ struct Engine::Parts {
       const auto kernel = static_cast<qk::Kernel>(i);
       counted[std::string(qk::name(kernel))] = kernels.of(kernel);
     }
-    const std::map<std::string, std::int64_t> held = {
+    std::map<std::string, std::int64_t> held = {
         {"weights", model.weightBytes()}, {"cache", cache.bytes()}, {"workspace", forward.bytes()}};
+    for (std::int64_t o = 0; owners != nullptr && o < owners->count(); ++o) {
+      held["experts.owner" + std::to_string(o)] = model.ownedBytes(o);
+    }
     const std::lock_guard<std::mutex> lock(mutex);
     publishedCounters = std::move(counted);
-    publishedMemory = held;
+    publishedMemory = std::move(held);
   }
 
   void prefill(State& state, const Request& request, Result& result, const std::atomic<bool>& cancelled);
@@ -105,6 +130,7 @@ struct Engine::Parts {
   const qk::Isa isa;
   const std::string isaName;
   qk::ThreadPool pool;
+  const std::unique_ptr<qk::Owners> owners;
   const Model model;
   qk::Counters kernels;
   Served served;
@@ -126,6 +152,7 @@ std::int64_t Engine::contextTokens() const { return parts_->options.contextToken
 int Engine::threads() const { return parts_->pool.threads(); }
 const std::string& Engine::isa() const { return parts_->isaName; }
 const Switches& Engine::switches() const { return parts_->switches; }
+const qk::Placement& Engine::placement() const { return parts_->model.placement(); }
 
 void Engine::check(const Request& request) const {
   if (request.tokens.empty()) throw std::invalid_argument("tokens must not be empty");

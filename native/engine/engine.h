@@ -18,6 +18,7 @@
 #include "switches.h"
 #include "timings.h"
 #include "qk/isa.h"
+#include "qk/placement.h"
 
 namespace qe {
 
@@ -64,6 +65,8 @@ class Engine {
   int threads() const;
   const std::string& isa() const;
   const Switches& switches() const;
+  // Which owner holds which expert of which layer.
+  const qk::Placement& placement() const;
 
   // What is wrong with a request, before any work: throws std::invalid_argument naming the field. Any
   // thread.

@@ -8,22 +8,35 @@ namespace {
 
 constexpr std::int64_t kTokensPerItem = 16;
 
-std::int64_t bufferBytes(const qk::AlignedBuffer& buffer) {
-  return static_cast<std::int64_t>(buffer.bytes());
+// A row of activations as the matmul of such weights takes it.
+std::int64_t rowBytes(std::int64_t cols, bool int8) {
+  const std::int64_t blocks = (cols + qk::activationBlock - 1) / qk::activationBlock;
+  return int8 ? blocks * static_cast<std::int64_t>(sizeof(qk::ActivationBlock))
+              : cols * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace
 
+ExpertBlock::ExpertBlock(const Switches& switches, qk::Owners* owners)
+    : options_{switches.fusedCombine, switches.persistentQueue, switches.adaptiveTile}, owners_(owners) {}
+
+std::int64_t ExpertBlock::bytesPerToken(const Model& model, const Switches& switches) {
+  constexpr auto word = static_cast<std::int64_t>(sizeof(float));
+  const qk::Dimensions& d = model.dimensions();
+  const ExpertWeights& weights = model.layers().front().experts;
+  const bool fused = switches.groupedPrefill && switches.fusedCombine && switches.owners == 1;
+  const std::int64_t input = rowBytes(d.hidden, true);
+  const std::int64_t routing = word * (d.experts + 6 * d.expertsUsed);
+  const std::int64_t hidden =
+      d.expertsUsed * rowBytes(d.expertHidden, qk::takesInt8(weights.routed.any().down.matrix().type)) +
+      rowBytes(weights.sharedDown.matrix().cols, qk::takesInt8(weights.sharedDown.matrix().type));
+  const std::int64_t rows = fused ? 0 : (d.expertsUsed + 1) * d.hidden * word;
+  return input + routing + hidden + rows;
+}
+
 std::int64_t ExpertBlock::bytes() const {
-  std::int64_t total = routeExperts_.bytes() + input_.bytes() + scratch_.hidden.bytes();
-  for (const Scratch<float>* scratch : {&logits_, &routeScratch_, &routeWeights_, &routed_, &shared_}) {
-    total += scratch->bytes();
-  }
-  for (const qk::AlignedBuffer* buffer :
-       {&scratch_.hiddenValues, &scratch_.gathered, &scratch_.gate, &scratch_.up}) {
-    total += bufferBytes(*buffer);
-  }
-  return total;
+  return routeExperts_.bytes() + input_.bytes() + scratch_.bytes() + logits_.bytes() + routeScratch_.bytes() +
+         routeWeights_.bytes() + (owners_ != nullptr ? owners_->bytes() : 0);
 }
 
 void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids,
@@ -31,23 +44,34 @@ void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::i
   const Stage outer = run.clock.enter(Stage::Router);
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t hidden = dimensions.hidden;
-  const qk::MoeWeights routedWeights{&weights.gate, &weights.up, &weights.down, weights.clamp};
-  const qk::MoeWeights sharedWeights{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown,
-                                     weights.clamp};
+  const qk::OwnedExperts& experts = weights.routed.any();
   input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
-                 {&weights.router, &weights.gate, &weights.up, &weights.sharedGate, &weights.sharedUp});
-  float* routed = routed_.take(run.tokens * dimensions.expertsUsed * hidden);
-  float* shared = shared_.take(run.tokens * hidden);
+                 {&weights.router, &experts.gate, &experts.up, &weights.sharedGate, &weights.sharedUp});
   route(run, weights, ids);
   run.clock.enter(Stage::MoeGateUp);
-  const qk::MoeTimes times =
-      qk::routedExperts(run.execution, plan, routedWeights, input_.from(0), routes_, scratch_, routed);
-  run.clock.enter(Stage::MoeShared);
-  run.clock.move(Stage::MoeGateUp, Stage::MoeDown, static_cast<double>(times.downNs) * 1e-6);
-  qk::sharedExpert(run.execution, sharedWeights, input_.from(0), run.tokens, scratch_, shared);
-  run.clock.enter(Stage::MoeCombine);
-  qk::combine(run.execution, routes_, routed, shared, hidden, inOut);
+  const qk::MoeTimes times = evaluate(run, weights, plan, inOut);
   run.clock.enter(outer);
+  const auto moveFromGateUp = [&](Stage stage, std::int64_t ns) {
+    run.clock.move(Stage::MoeGateUp, stage, static_cast<double>(ns) * 1e-6);
+  };
+  moveFromGateUp(Stage::MoeDown, times.downNs);
+  moveFromGateUp(Stage::MoeShared, times.sharedNs);
+  moveFromGateUp(Stage::MoeCombine, times.combineNs);
+}
+
+qk::MoeTimes ExpertBlock::evaluate(const Run& run, const ExpertWeights& weights, qk::MoePlan plan, float* inOut) {
+  const qk::MoeWeights shared{&weights.sharedGate, &weights.sharedUp, &weights.sharedDown, weights.clamp};
+  const std::int64_t used = run.dimensions.expertsUsed;
+  const std::int32_t* chosen = routeExperts_.take(run.tokens * used);
+  const float* chosenWeights = routeWeights_.take(run.tokens * used);
+  if (owners_ != nullptr) {
+    return owners_->moe(run.execution, plan, options_, weights.routed, weights.clamp, &shared, input_.from(0),
+                        chosen, chosenWeights, run.tokens, used, inOut);
+  }
+  qk::sortRoutes(chosen, chosenWeights, run.tokens, used, run.dimensions.experts, routes_);
+  run.execution.counters.add(qk::Kernel::routeSort);
+  return qk::moe(run.execution, plan, options_, weights.routed.owners.front().weights(weights.clamp), &shared,
+                 input_.from(0), routes_, scratch_, inOut);
 }
 
 void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids) {
@@ -75,8 +99,6 @@ void ExpertBlock::route(const Run& run, const ExpertWeights& weights, const std:
                          scratch + thread * scratchFloats, chosen + t * used, chosenWeights + t * used);
         }
       });
-  qk::sortRoutes(chosen, chosenWeights, count, used, experts, routes_);
-  run.execution.counters.add(qk::Kernel::routeSort);
 }
 
 }  // namespace qe

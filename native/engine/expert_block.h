@@ -2,13 +2,21 @@
 // combine.
 #pragma once
 
-#include "qk/combine.h"
+#include "qk/owners.h"
+#include "switches.h"
 #include "workspace.h"
 
 namespace qe {
 
 class ExpertBlock {
  public:
+  // owners must outlive the block; null when the experts are not divided.
+  ExpertBlock(const Switches& switches, qk::Owners* owners);
+
+  // What a token of a chunk takes of the workspace, without what does not grow with the tokens. The serial plan and
+  // owners write the rows of all routes, as does the grouped plan without the fused combine.
+  static std::int64_t bytesPerToken(const Model& model, const Switches& switches);
+
   // inOut [tokens][D]: the normed input, overwritten by the output; ids [tokens] for layers that route by
   // token id.
   void run(const Run& run, const ExpertWeights& weights, const std::int32_t* ids, qk::MoePlan plan,
@@ -18,8 +26,12 @@ class ExpertBlock {
  private:
   void route(const Run& run, const ExpertWeights& weights, const std::int32_t* ids);
 
+  qk::MoeTimes evaluate(const Run& run, const ExpertWeights& weights, qk::MoePlan plan, float* inOut);
+
+  qk::MoeOptions options_;
+  qk::Owners* owners_;
   Operand input_;
-  Scratch<float> logits_, routeScratch_, routeWeights_, routed_, shared_;
+  Scratch<float> logits_, routeScratch_, routeWeights_;
   Scratch<std::int32_t> routeExperts_;
   qk::Routes routes_;
   qk::MoeScratch scratch_;

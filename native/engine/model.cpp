@@ -1,8 +1,11 @@
 // Binds the tensors of a file by name. Their shapes were checked against the dimensions before.
 #include "model.h"
 
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "model_file.h"
 
@@ -36,8 +39,19 @@ class Binder {
   qk::PackedWeights packed(const std::string& name) const {
     return take(name, [&](const Tensor& tensor) { return qk::PackedWeights(pool_, tensor.matrix()); });
   }
-  qk::PackedWeights experts(const std::string& name) const {
-    return take(name, [&](const Tensor& tensor) { return qk::PackedWeights(pool_, tensor.experts()); });
+  // Each owner's experts side by side in its own memory.
+  void experts(const std::string& name, qk::PackedWeights qk::OwnedExperts::*weights, qk::OwnedLayer& layer) const {
+    take(name, [&](const Tensor& tensor) {
+      qk::ExpertMatrices matrices = tensor.experts();
+      for (std::size_t o = 0; o < layer.owners.size(); ++o) {
+        const std::vector<std::int32_t> held = qk::heldBy(layer.ownerOf, static_cast<std::int64_t>(o));
+        if (held.empty()) continue;
+        matrices.experts = static_cast<std::int64_t>(held.size());
+        matrices.chosen = held.data();
+        layer.owners[o].*weights = qk::PackedWeights(pool_, matrices);
+      }
+      return 0;
+    });
   }
   // A matrix whose rows are `groups` matrices one below the other.
   qk::PackedWeights grouped(const std::string& name, std::int64_t groups) const {
@@ -83,8 +97,10 @@ AttentionWeights bindAttention(const Binder& bind, const qk::Dimensions& dimensi
   return weights;
 }
 
-ExpertWeights bindExperts(const Binder& bind, const std::string& prefix, bool hashed, float clamp) {
+ExpertWeights bindExperts(const Binder& bind, const std::string& prefix, qk::OwnedLayer tables, bool hashed,
+                          float clamp) {
   ExpertWeights weights;
+  weights.routed = std::move(tables);
   weights.hyper = bind.hyper(prefix + "hc_ffn");
   weights.norm = bind.floats(prefix + "ffn_norm.weight");
   weights.router = bind.packed(prefix + "ffn_gate_inp.weight");
@@ -93,9 +109,9 @@ ExpertWeights bindExperts(const Binder& bind, const std::string& prefix, bool ha
   } else {
     weights.bias = bind.floats(prefix + "exp_probs_b.bias");
   }
-  weights.gate = bind.experts(prefix + "ffn_gate_exps.weight");
-  weights.up = bind.experts(prefix + "ffn_up_exps.weight");
-  weights.down = bind.experts(prefix + "ffn_down_exps.weight");
+  bind.experts(prefix + "ffn_gate_exps.weight", &qk::OwnedExperts::gate, weights.routed);
+  bind.experts(prefix + "ffn_up_exps.weight", &qk::OwnedExperts::up, weights.routed);
+  bind.experts(prefix + "ffn_down_exps.weight", &qk::OwnedExperts::down, weights.routed);
   weights.sharedGate = bind.packed(prefix + "ffn_gate_shexp.weight");
   weights.sharedUp = bind.packed(prefix + "ffn_up_shexp.weight");
   weights.sharedDown = bind.packed(prefix + "ffn_down_shexp.weight");
@@ -112,10 +128,9 @@ std::int64_t bytesOf(const Layer& layer) {
   const ExpertWeights& e = layer.experts;
   auto total = static_cast<std::int64_t>(a.queryA.bytes() + a.queryB.bytes() + a.kv.bytes() +
                                          a.outputA.bytes() + a.outputB.bytes() + e.router.bytes() +
-                                         e.gate.bytes() + e.up.bytes() + e.down.bytes() +
                                          e.sharedGate.bytes() + e.sharedUp.bytes() + e.sharedDown.bytes());
   const std::size_t floats = a.hyper.fn.size() + e.hyper.fn.size() + e.hashTable.size();
-  total += static_cast<std::int64_t>(floats * sizeof(float));
+  total += static_cast<std::int64_t>(floats * sizeof(float)) + e.routed.bytes();
   if (a.compressor) total += bytesOf(*a.compressor);
   if (a.indexer) {
     total += static_cast<std::int64_t>(a.indexer->queryB.bytes() + a.indexer->weights.bytes()) +
@@ -124,11 +139,43 @@ std::int64_t bytesOf(const Layer& layer) {
   return total;
 }
 
+std::string readText(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open() || in.bad()) throw std::invalid_argument(path.string() + ": cannot be read");
+  return text;
+}
+
+qk::Placement placeExperts(const Gguf& file, const qk::Dimensions& dimensions, const OwnerOptions& options) {
+  const qk::ExpertLoads loads =
+      options.owners > 1 && options.hotnessCsv
+          ? qk::parseHotness(readText(*options.hotnessCsv), options.hotnessCsv->string(), dimensions.layers,
+                             dimensions.experts)
+          : qk::uniformLoads(dimensions.layers, dimensions.experts);
+  if (!options.budgetBytes) {
+    const double sharedShare =
+        static_cast<double>(dimensions.sharedExperts) / static_cast<double>(dimensions.expertsUsed);
+    return qk::placeByCriticalPath(loads, options.owners, options.rate, sharedShare);
+  }
+  std::vector<std::int64_t> bytesOf;
+  for (std::int64_t layer = 0; layer < dimensions.layers; ++layer) {
+    std::int64_t bytes = 0;
+    for (const char* name : {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"}) {
+      const std::string tensor = "blk." + std::to_string(layer) + "." + name + ".weight";
+      const qk::Matrix expert = file.tensor(tensor).experts().first;
+      bytes += expert.rows * expert.rowBytes();
+    }
+    bytesOf.push_back(bytes);
+  }
+  return qk::placeByBudget(loads, options.owners, bytesOf, *options.budgetBytes);
+}
+
 }  // namespace
 
-Model::Model(const std::filesystem::path& path, qk::ThreadPool& pool)
+Model::Model(const std::filesystem::path& path, qk::ThreadPool& pool, const OwnerOptions& owners)
     : file_(path),
       dimensions_(readDimensions(file_)),
+      placement_(placeExperts(file_, dimensions_, owners)),
       embedding_(file_.tensor("token_embd.weight").matrix()) {
   const Binder bind(file_, pool);
   for (std::int64_t i = 0; i < dimensions_.layers; ++i) {
@@ -137,7 +184,8 @@ Model::Model(const std::filesystem::path& path, qk::ThreadPool& pool)
     Layer layer;
     layer.ratio = dimensions_.ratios[index];
     layer.attention = bindAttention(bind, dimensions_, prefix, layer.ratio);
-    layer.experts = bindExperts(bind, prefix, i < dimensions_.hashLayers, dimensions_.swigluClamp[index]);
+    layer.experts = bindExperts(bind, prefix, qk::ownedLayer(placement_.ownerOf[index], placement_.owners),
+                                i < dimensions_.hashLayers, dimensions_.swigluClamp[index]);
     layers_.push_back(std::move(layer));
   }
   headHyper_ = bind.hyper("output_hc");
@@ -149,6 +197,15 @@ std::int64_t Model::weightBytes() const {
   auto total = static_cast<std::int64_t>(output_.bytes());
   for (const Layer& layer : layers_) total += bytesOf(layer);
   return total;
+}
+
+std::int64_t Model::ownedBytes(std::int64_t owner) const {
+  std::size_t total = 0;
+  for (const Layer& layer : layers_) {
+    const qk::OwnedExperts& held = layer.experts.routed.owners.at(static_cast<std::size_t>(owner));
+    total += held.gate.bytes() + held.up.bytes() + held.down.bytes();
+  }
+  return static_cast<std::int64_t>(total);
 }
 
 qk::reference::Weights Model::referenceWeights() const {

@@ -11,7 +11,9 @@
 #include "qk/dimensions.h"
 #include "qk/hyper.h"
 #include "qk/matrix.h"
+#include "qk/owners.h"
 #include "qk/packed_weights.h"
+#include "qk/placement.h"
 #include "qk/reference_model.h"
 #include "qk/thread_pool.h"
 
@@ -48,7 +50,7 @@ struct ExpertWeights {
   qk::PackedWeights router;             // [E][D]
   std::vector<float> bias;              // [E]; empty in hash layers
   std::vector<std::int32_t> hashTable;  // [V][k] in hash layers, else empty
-  qk::PackedWeights gate, up, down;     // E matrices each
+  qk::OwnedLayer routed;                // E matrices each, divided over the owners
   qk::PackedWeights sharedGate, sharedUp, sharedDown;
   float clamp = 0;
 };
@@ -59,10 +61,19 @@ struct Layer {
   ExpertWeights experts;
 };
 
+// How the routed experts are divided over owners: by budget if there is one, else by critical path; loads are
+// those of the CSV, else equal.
+struct OwnerOptions {
+  std::int64_t owners = 1;
+  std::optional<std::int64_t> budgetBytes;  // of the first owner's experts, in the file
+  std::optional<std::filesystem::path> hotnessCsv;
+  double rate = 1;  // of the first owner, where the others have 1
+};
+
 class Model {
  public:
-  // Throws std::runtime_error naming file and tensor.
-  Model(const std::filesystem::path& path, qk::ThreadPool& pool);
+  // Throws std::runtime_error naming file and tensor, std::invalid_argument naming the CSV and what is wrong with it.
+  Model(const std::filesystem::path& path, qk::ThreadPool& pool, const OwnerOptions& owners = {});
 
   const qk::Dimensions& dimensions() const { return dimensions_; }
   const std::vector<Layer>& layers() const { return layers_; }
@@ -70,16 +81,20 @@ class Model {
   const HyperWeights& headHyper() const { return headHyper_; }
   const std::vector<float>& outputNorm() const { return outputNorm_; }
   const qk::PackedWeights& output() const { return output_; }
+  const qk::Placement& placement() const { return placement_; }
 
   // Everything as doubles, read from the file again.
   qk::reference::Weights referenceWeights() const;
 
   std::int64_t fileBytes() const { return static_cast<std::int64_t>(file_.sizeBytes()); }
   std::int64_t weightBytes() const;
+  // Of the routed experts that an owner holds.
+  std::int64_t ownedBytes(std::int64_t owner) const;
 
  private:
   Gguf file_;
   qk::Dimensions dimensions_;
+  qk::Placement placement_;
   qk::Matrix embedding_;
   std::vector<Layer> layers_;
   HyperWeights headHyper_;

@@ -68,6 +68,7 @@ struct Setup {
   bool grouped = true;
   int cacheSlots = 4;
   std::int64_t contextTokens = 2304;
+  qe::Switches switches = {};
 };
 
 inline qe::Engine open(const std::filesystem::path& path, const Setup& setup = {}) {
@@ -76,8 +77,8 @@ inline qe::Engine open(const std::filesystem::path& path, const Setup& setup = {
   options.isa = setup.isa;
   options.cacheSlots = setup.cacheSlots;
   options.contextTokens = setup.contextTokens;
-  qe::Switches switches;
-  switches.groupedPrefill = setup.grouped;
+  qe::Switches switches = setup.switches;
+  switches.groupedPrefill = switches.groupedPrefill && setup.grouped;
   return qe::Engine(path, options, switches);
 }
 

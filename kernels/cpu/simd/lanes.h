@@ -1,6 +1,5 @@
-// Owns 16 float lanes and the exact byte dot product, for the instruction set that this file is compiled for.
-// Every function gives the same bits on each: float lanes are element-wise (fma is fused everywhere),
-// integers are exact.
+// Owns 16 float lanes, and 64 bytes of codes, for the instruction set that this file is compiled for. Every function
+// gives the same bits on each: float lanes are element-wise, and fma is fused everywhere.
 #pragma once
 
 #include <cstdint>
@@ -31,44 +30,46 @@ inline Lanes loadUE4M3(const void* p) {
   const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p)));
   return {_mm512_mul_ps(_mm512_cvtph_ps(_mm256_slli_epi16(wide, 7)), _mm512_set1_ps(128.0f))};
 }
+// 2^(byte - 128), subnormals for 0 and 1.
+inline Lanes loadE8M0(const void* p) {
+  const __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
+  const __m512i small = _mm512_sllv_epi32(_mm512_set1_epi32(0x200000), e);
+  const __mmask16 isSmall = _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2));
+  return {_mm512_castsi512_ps(_mm512_mask_blend_epi32(isSmall, normal, small))};
+}
+// 2^(e - 11), the lower two bits of e at the top of low's bytes and the upper two at the top of high's.
+inline Lanes loadUnit(const void* low, const void* high) {
+  const __m512i l = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(low)));
+  const __m512i h = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(high)));
+  const __m512i e =
+      _mm512_or_si512(_mm512_srli_epi32(l, 6), _mm512_slli_epi32(_mm512_srli_epi32(h, 6), 2));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(e, _mm512_set1_epi32(116)), 23))};
+}
 inline void store(float* p, Lanes a) { _mm512_storeu_ps(p, a.v); }
-inline Lanes add(Lanes a, Lanes b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline Lanes mul(Lanes a, Lanes b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline Lanes fma(Lanes a, Lanes b, Lanes c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 
-// 16 lanes x 4 unsigned bytes.
+// 64 unsigned bytes: 16 lanes x 4.
 struct Codes {
   __m512i v;
 };
 inline Codes loadCodes(const void* p) { return {_mm512_loadu_si512(p)}; }
+inline void storeCodes(std::uint8_t* p, Codes a) { _mm512_store_si512(p, a.v); }
 template <int shift, int mask>
 inline Codes field(Codes a) {
   return {_mm512_and_si512(_mm512_srli_epi16(a.v, shift), _mm512_set1_epi8(mask))};
 }
-// ROCmFP3: magnitude index at bits `shift`, sign at bit `s`; gives value + 4.
-template <int shift, int s>
-inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
-  const __m512i m = _mm512_srli_epi16(magnitude.v, shift);
-  const __m512i n =
-      s <= 2 ? _mm512_slli_epi16(sign.v, 2 - (s < 2 ? s : 2)) : _mm512_srli_epi16(sign.v, s > 2 ? s - 2 : 0);
-  // Bits 0..1 of m, the rest of n; the look-up reads six bits, of which the upper three do not matter.
-  const __m512i index = _mm512_ternarylogic_epi32(_mm512_set1_epi8(3), m, n, 0xca);
-  const __m512i table = _mm512_set1_epi64(0x0002030408060504);
-  return {_mm512_permutexvar_epi8(index, table)};
+template <int shift, int mask>
+inline Codes maskedLeft(Codes a) {
+  return {_mm512_and_si512(_mm512_slli_epi16(a.v, shift), _mm512_set1_epi8(mask))};
 }
-
-// Exact sums over 4 k a lane; codes of any size.
-struct Dot {
-  __m512i v;
-};
-inline Dot startDot(std::int32_t start) { return {_mm512_set1_epi32(start)}; }
-inline void addDot(Dot& dot, Codes w, const std::int8_t* x) {
-  std::int32_t four;
-  __builtin_memcpy(&four, x, sizeof four);
-  dot.v = _mm512_dpbusd_epi32(dot.v, w.v, _mm512_set1_epi32(four));
+inline Codes either(Codes a, Codes b) { return {_mm512_or_si512(a.v, b.v)}; }
+// table[code], codes below 16.
+inline Codes lookUp(const std::uint8_t (&table)[16], Codes code) {
+  const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+  return {_mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), code.v)};
 }
-inline Lanes finishDot(Dot dot, std::int32_t) { return {_mm512_cvtepi32_ps(dot.v)}; }
-using SmallDot = Dot;
-using WideDot = Dot;
 
 #elif defined(__AVX2__)
 
@@ -99,11 +100,34 @@ inline Lanes loadUE4M3(const void* p) {
   return {_mm256_mul_ps(_mm256_cvtph_ps(_mm256_castsi256_si128(wide)), unit),
           _mm256_mul_ps(_mm256_cvtph_ps(_mm256_extracti128_si256(wide, 1)), unit)};
 }
+inline __m256i widenBytes(const void* p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+}
+inline __m256 powerE8M0(__m256i e) {
+  const __m256i one = _mm256_set1_epi32(1);
+  const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23);
+  const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x200000), e);
+  return _mm256_castsi256_ps(_mm256_blendv_epi8(small, normal, _mm256_cmpgt_epi32(e, one)));
+}
+inline Lanes loadE8M0(const void* p) {
+  const auto* e = static_cast<const std::uint8_t*>(p);
+  return {powerE8M0(widenBytes(e)), powerE8M0(widenBytes(e + 8))};
+}
+inline __m256 unitPower(__m256i low, __m256i high) {
+  const __m256i e =
+      _mm256_or_si256(_mm256_srli_epi32(low, 6), _mm256_slli_epi32(_mm256_srli_epi32(high, 6), 2));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(e, _mm256_set1_epi32(116)), 23));
+}
+inline Lanes loadUnit(const void* low, const void* high) {
+  const auto* l = static_cast<const std::uint8_t*>(low);
+  const auto* h = static_cast<const std::uint8_t*>(high);
+  return {unitPower(widenBytes(l), widenBytes(h)), unitPower(widenBytes(l + 8), widenBytes(h + 8))};
+}
 inline void store(float* p, Lanes a) {
   _mm256_storeu_ps(p, a.lo);
   _mm256_storeu_ps(p + 8, a.hi);
 }
-inline Lanes add(Lanes a, Lanes b) { return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
+inline Lanes mul(Lanes a, Lanes b) { return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
 inline Lanes fma(Lanes a, Lanes b, Lanes c) {
   return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
 }
@@ -115,72 +139,30 @@ inline Codes loadCodes(const void* p) {
   const __m256i* c = static_cast<const __m256i*>(p);
   return {_mm256_loadu_si256(c), _mm256_loadu_si256(c + 1)};
 }
+inline void storeCodes(std::uint8_t* p, Codes a) {
+  __m256i* c = reinterpret_cast<__m256i*>(p);
+  _mm256_store_si256(c, a.lo);
+  _mm256_store_si256(c + 1, a.hi);
+}
 template <int shift, int mask>
 inline Codes field(Codes a) {
   const __m256i m = _mm256_set1_epi8(mask);
   return {_mm256_and_si256(_mm256_srli_epi16(a.lo, shift), m),
           _mm256_and_si256(_mm256_srli_epi16(a.hi, shift), m)};
 }
-template <int shift, int s>
-inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
-  const Codes m = field<shift, 3>(magnitude);
-  const Codes n = field<s, 1>(sign);
-  const __m256i table = _mm256_set1_epi64x(0x0002030408060504);
-  const auto look = [&](__m256i index, __m256i bit) {
-    return _mm256_shuffle_epi8(table, _mm256_or_si256(index, _mm256_slli_epi16(bit, 2)));
-  };
-  return {look(m.lo, n.lo), look(m.hi, n.hi)};
+template <int shift, int mask>
+inline Codes maskedLeft(Codes a) {
+  const __m256i m = _mm256_set1_epi8(mask);
+  return {_mm256_and_si256(_mm256_slli_epi16(a.lo, shift), m),
+          _mm256_and_si256(_mm256_slli_epi16(a.hi, shift), m)};
 }
-
-inline __m256i broadcastFour(const std::int8_t* x) {
-  std::int32_t four;
-  __builtin_memcpy(&four, x, sizeof four);
-  return _mm256_set1_epi32(four);
+inline Codes either(Codes a, Codes b) {
+  return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
 }
-
-// Codes up to 15: a pair of products is at most 2 x 15 x 127, and eight of those still fit 16 bits.
-struct SmallDot {
-  __m256i lo, hi;  // int16
-};
-inline void addDot(SmallDot& dot, Codes w, const std::int8_t* x) {
-  const __m256i four = broadcastFour(x);
-  dot.lo = _mm256_add_epi16(dot.lo, _mm256_maddubs_epi16(w.lo, four));
-  dot.hi = _mm256_add_epi16(dot.hi, _mm256_maddubs_epi16(w.hi, four));
+inline Codes lookUp(const std::uint8_t (&table)[16], Codes code) {
+  const __m256i t = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+  return {_mm256_shuffle_epi8(t, code.lo), _mm256_shuffle_epi8(t, code.hi)};
 }
-inline Lanes finishDot(SmallDot dot, std::int32_t start) {
-  const __m256i one = _mm256_set1_epi16(1);
-  const __m256i s = _mm256_set1_epi32(start);
-  return {_mm256_cvtepi32_ps(_mm256_add_epi32(_mm256_madd_epi16(dot.lo, one), s)),
-          _mm256_cvtepi32_ps(_mm256_add_epi32(_mm256_madd_epi16(dot.hi, one), s))};
-}
-
-// Codes up to 255: widened to 16 bits first, as maddubs would saturate.
-struct WideDot {
-  __m256i lo, hi;  // int32
-};
-inline __m256i addWide(__m256i sum, __m256i w, __m256i even, __m256i odd) {
-  sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_and_si256(w, _mm256_set1_epi16(255)), even));
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_srli_epi16(w, 8), odd));
-}
-inline void addDot(WideDot& dot, Codes w, const std::int8_t* x) {
-  const __m256i four = broadcastFour(x);
-  const __m256i even = _mm256_srai_epi16(_mm256_slli_epi16(four, 8), 8);
-  const __m256i odd = _mm256_srai_epi16(four, 8);
-  dot.lo = addWide(dot.lo, w.lo, even, odd);
-  dot.hi = addWide(dot.hi, w.hi, even, odd);
-}
-inline Lanes finishDot(WideDot dot, std::int32_t start) {
-  const __m256i s = _mm256_set1_epi32(start);
-  return {_mm256_cvtepi32_ps(_mm256_add_epi32(dot.lo, s)), _mm256_cvtepi32_ps(_mm256_add_epi32(dot.hi, s))};
-}
-
-struct ZeroStart {
-  template <class D>
-  operator D() const {
-    return {_mm256_setzero_si256(), _mm256_setzero_si256()};
-  }
-};
-inline ZeroStart startDot(std::int32_t) { return {}; }
 
 #else
 
@@ -235,12 +217,39 @@ inline Lanes loadUE4M3(const void* p) {
   const auto* e = static_cast<const std::uint8_t*>(p);
   return each([=](int i) { return fromF16(static_cast<std::uint16_t>(e[i] << 7)) * 128.0f; });
 }
-inline void store(float* p, Lanes a) { __builtin_memcpy(p, a.v, sizeof a.v); }
-inline Lanes add(Lanes a, Lanes b) {
-  return each([&](int i) { return a.v[i] + b.v[i]; });
+inline Lanes loadE8M0(const void* p) {
+  const auto* e = static_cast<const std::uint8_t*>(p);
+  return each([=](int i) { return fromBits(e[i] < 2 ? 0x200000u << e[i] : (e[i] - 1u) << 23); });
 }
+inline Lanes loadUnit(const void* low, const void* high) {
+  const auto* l = static_cast<const std::uint8_t*>(low);
+  const auto* h = static_cast<const std::uint8_t*>(high);
+  return each([=](int i) { return fromBits(((l[i] >> 6 | (h[i] >> 6) << 2) + 116u) << 23); });
+}
+inline void store(float* p, Lanes a) { __builtin_memcpy(p, a.v, sizeof a.v); }
+inline Lanes mul(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] * b.v[i]; });
+}
+// Fused without the instruction: a product of floats is exact in double, so the double sum is rounded once. Rounded
+// again to float it is the fused result unless it lies halfway between two floats (its lower 29 bits are then
+// 2^28) or may become subnormal: the exact value is on the same side of every midpoint as the double, since
+// midpoints are doubles and rounding is monotonic. Those few lanes ask the library.
 inline Lanes fma(Lanes a, Lanes b, Lanes c) {
-  return each([&](int i) { return __builtin_fmaf(a.v[i], b.v[i], c.v[i]); });
+  Lanes r;
+  std::uint32_t unsure = 0;
+  for (int i = 0; i < 16; ++i) {
+    const double sum = static_cast<double>(a.v[i]) * static_cast<double>(b.v[i]) + static_cast<double>(c.v[i]);
+    r.v[i] = static_cast<float>(sum);
+    std::uint64_t bits;
+    __builtin_memcpy(&bits, &sum, sizeof bits);
+    const auto low = static_cast<std::uint32_t>(bits) & 0x1fffffffu;
+    const auto exponent = static_cast<std::uint32_t>(bits >> 52) & 0x7ffu;
+    unsure |= static_cast<std::uint32_t>(low == 0x10000000u) | static_cast<std::uint32_t>(exponent - 1 < 896);
+  }
+  if (unsure != 0) {
+    for (int i = 0; i < 16; ++i) r.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
+  }
+  return r;
 }
 
 struct Codes {
@@ -251,37 +260,25 @@ inline Codes loadCodes(const void* p) {
   __builtin_memcpy(c.v, p, sizeof c.v);
   return c;
 }
+inline void storeCodes(std::uint8_t* p, Codes a) { __builtin_memcpy(p, a.v, sizeof a.v); }
 template <int shift, int mask>
 inline Codes field(Codes a) {
   for (std::uint8_t& c : a.v) c = static_cast<std::uint8_t>(c >> shift & mask);
   return a;
 }
-template <int shift, int s>
-inline Codes levelROCmFP3(Codes magnitude, Codes sign) {
-  static constexpr std::uint8_t table[8] = {4, 5, 6, 8, 4, 3, 2, 0};
-  for (int i = 0; i < 64; ++i)
-    magnitude.v[i] = table[(magnitude.v[i] >> shift & 3) | (sign.v[i] >> s & 1) << 2];
-  return magnitude;
+template <int shift, int mask>
+inline Codes maskedLeft(Codes a) {
+  for (std::uint8_t& c : a.v) c = static_cast<std::uint8_t>(c << shift & mask);
+  return a;
 }
-
-struct Dot {
-  std::int32_t v[16];
-};
-inline Dot startDot(std::int32_t start) {
-  Dot d;
-  for (std::int32_t& v : d.v) v = start;
-  return d;
+inline Codes either(Codes a, Codes b) {
+  for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i];
+  return a;
 }
-inline void addDot(Dot& dot, Codes w, const std::int8_t* x) {
-  for (int i = 0; i < 16; ++i) {
-    for (int j = 0; j < 4; ++j) dot.v[i] += w.v[4 * i + j] * x[j];
-  }
+inline Codes lookUp(const std::uint8_t (&table)[16], Codes code) {
+  for (std::uint8_t& c : code.v) c = table[c];
+  return code;
 }
-inline Lanes finishDot(Dot dot, std::int32_t) {
-  return each([&](int i) { return static_cast<float>(dot.v[i]); });
-}
-using SmallDot = Dot;
-using WideDot = Dot;
 
 #endif
 

@@ -1,6 +1,6 @@
 // Owns the float matmul tile: acc = fma(w[k], x[k], acc), one chain an output, k ascending, 16 rows a vector.
 #include "cpu/kernels.h"
-#include "cpu/simd/lanes.h"
+#include "cpu/simd/tile_loop.h"
 
 namespace qk::QK_ISA {
 namespace {
@@ -18,102 +18,97 @@ struct WeightsBF16 {
   static Lanes load(const std::byte* p) { return loadBF16(p); }
 };
 
-// As many chains as the registers hold and the latency of fma asks for.
+template <class Weights>
+struct FloatKernel {
+  using Input = float;
+  // As many chains as the registers hold.
 #if defined(__AVX512F__)
-constexpr int maxTokens = 6;
-constexpr int maxTiles = 2;
+  static constexpr int widestTokens = 12;
+  static constexpr int tilesAtOnce = 2;
 #elif defined(__AVX2__)
-constexpr int maxTokens = 4;
-constexpr int maxTiles = 1;
+  static constexpr int widestTokens = 6;
+  static constexpr int tilesAtOnce = 1;
 #else
-constexpr int maxTokens = 1;
-constexpr int maxTiles = 1;
+  static constexpr int widestTokens = 1;
+  static constexpr int tilesAtOnce = 1;
 #endif
 
-struct Job {
-  const std::byte* tiles;
-  std::int64_t tileBytes;
-  std::int64_t cols;
-  const float* const* x;
-  float* y;
-  std::int64_t yStride;
-  std::int64_t rows;
-};
+  struct Token {
+    float x[blockLength];
+  };
+  struct Unpacked {
+    alignas(64) float w[blockLength * 16];  // [k][row]
+  };
 
-template <class Weights, int R, int T>
-void tile(const Job& job) {
-  Lanes acc[R][T];
-  const float* x[T];
-#pragma GCC unroll 6
-  for (int t = 0; t < T; ++t) {
-    x[t] = job.x[t];
-#pragma GCC unroll 2
-    for (int r = 0; r < R; ++r) acc[r][t] = zeroLanes();
+  static void load(const float* input, std::int64_t block, std::int64_t k, Token& token) {
+    __builtin_memcpy(token.x, input + block * blockLength, static_cast<std::size_t>(k) * sizeof(float));
   }
-  for (std::int64_t k = 0; k < job.cols; ++k) {
-    Lanes w[R];
-#pragma GCC unroll 2
-    for (int r = 0; r < R; ++r) w[r] = Weights::load(job.tiles + r * job.tileBytes + k * Weights::stride);
-#pragma GCC unroll 6
+
+  static void unpack(const PackedMatrix&, const std::byte* tile, std::int64_t block, std::int64_t k,
+                     Unpacked& out) {
+    const std::byte* const first = tile + block * blockLength * Weights::stride;
+    for (std::int64_t i = 0; i < k; ++i) store(out.w + 16 * i, Weights::load(first + i * Weights::stride));
+  }
+
+  static void multiply(const Unpacked* w, int tiles, std::int64_t k, const Token* x, std::int64_t tokens,
+                       float* sums) {
+    eachTokenTile(tokens, widestTokens, [&](std::int64_t first, int count) {
+      if constexpr (tilesAtOnce == 2) {
+        if (tiles == 2) return tokenTile<2, widestTokens>(w, k, x + first, count, sums + first * 16);
+      }
+      tokenTile<1, widestTokens>(w, k, x + first, count, sums + first * 16);
+    });
+  }
+
+ private:
+  // Finds the tile of `count` tokens, 1 <= count <= T.
+  template <int R, int T>
+  static void tokenTile(const Unpacked* w, std::int64_t k, const Token* x, int count, float* sums) {
+    if (count == T) return tile<R, T>(w, k, x, sums);
+    if constexpr (T > 1) tokenTile<R, T - 1>(w, k, x, count, sums);
+  }
+
+  template <int R, int T>
+  __attribute__((noinline)) static void tile(const Unpacked* w, std::int64_t k, const Token* x, float* sums) {
+    Lanes acc[R][T];
+#pragma GCC unroll 12
     for (int t = 0; t < T; ++t) {
-      const Lanes value = broadcast(x[t][k]);
 #pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) acc[r][t] = fma(w[r], value, acc[r][t]);
+      for (int r = 0; r < R; ++r) acc[r][t] = loadF32(sums + (r * panelTokens + t) * 16);
     }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int t = 0; t < T; ++t) {
-      float* y = job.y + t * job.yStride + 16 * r;
-      float lanes[16];
-      store(lanes, acc[r][t]);
-      const std::int64_t rows = job.rows - 16 * r;
-      for (std::int64_t i = 0; i < 16 && i < rows; ++i) y[i] = lanes[i];
-    }
-  }
-}
-
-// Finds the tile of `count` tokens, 1 <= count <= maxTokens.
-template <class Weights, int R, int T = 1>
-void tokens(const Job& job, int count) {
-  if (count == T) return tile<Weights, R, T>(job);
-  if constexpr (T < maxTokens) tokens<Weights, R, T + 1>(job, count);
-}
-
-template <class Weights>
-void matmulWeights(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile,
-                   const float* const* x, std::int64_t tokenCount, float* y, std::int64_t yStride) {
-  const std::int64_t tokenTiles = (tokenCount + maxTokens - 1) / maxTokens;
-  for (std::int64_t first = firstTile; first < lastTile; first += maxTiles) {
-    for (std::int64_t i = 0; i < tokenTiles; ++i) {
-      const std::int64_t t = i * tokenCount / tokenTiles;
-      const int count = static_cast<int>((i + 1) * tokenCount / tokenTiles - t);
-      const Job job{w.tiles + first * w.tileBytes,
-                    w.tileBytes,
-                    w.cols,
-                    x + t,
-                    y + t * yStride + (first - firstTile) * 16,
-                    yStride,
-                    w.rows - first * 16};
-      if (lastTile - first >= maxTiles) {
-        tokens<Weights, maxTiles>(job, count);
-      } else {
-        tokens<Weights, 1>(job, count);
+    for (std::int64_t i = 0; i < k; ++i) {
+      Lanes row[R];
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) row[r] = loadF32(w[r].w + 16 * i);
+#pragma GCC unroll 12
+      for (int t = 0; t < T; ++t) {
+        const Lanes value = broadcast(x[t].x[i]);
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) acc[r][t] = fma(row[r], value, acc[r][t]);
       }
     }
+#pragma GCC unroll 12
+    for (int t = 0; t < T; ++t) {
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) store(sums + (r * panelTokens + t) * 16, acc[r][t]);
+    }
   }
-}
+};
 
 }  // namespace
 
 void matmulFloat(const PackedMatrix& w, std::int64_t firstTile, std::int64_t lastTile, const float* const* x,
-                 std::int64_t tokens, float* y, std::int64_t yStride) {
+                 std::int64_t tokens, TokenTiles tokenTiles, float* y, std::int64_t yStride) {
+  const auto run = [&](auto weights) {
+    tileLoop<FloatKernel<decltype(weights)>>(w, firstTile, lastTile, x, tokens, tokenTiles, y, yStride);
+  };
   switch (w.type) {
     case Type::F16:
-      return matmulWeights<WeightsF16>(w, firstTile, lastTile, x, tokens, y, yStride);
+      return run(WeightsF16{});
     case Type::BF16:
-      return matmulWeights<WeightsBF16>(w, firstTile, lastTile, x, tokens, y, yStride);
+      return run(WeightsBF16{});
     default:
-      return matmulWeights<WeightsF32>(w, firstTile, lastTile, x, tokens, y, yStride);
+      return run(WeightsF32{});
   }
 }
 

@@ -3,9 +3,19 @@
 #pragma once
 
 #include "cpu/dispatch.h"
+#include "qk/attention.h"
 #include "qk/hyper.h"
 
 namespace qk {
+
+// Rows beyond its last that a tile of staged rows may be read at; nothing of them is used.
+inline constexpr std::int64_t kAttentionTilePadding = 16;
+
+// Of scores that are numbers; how many these are.
+struct ScoreRange {
+  float lowest, highest;
+  std::int64_t numbers;
+};
 
 // What qk::cpu::indexerScores hands to the instruction sets.
 struct IndexerOperands {
@@ -13,7 +23,7 @@ struct IndexerOperands {
   const std::int8_t* queryCodes;
   const float* queryScales;
   const std::int32_t* queryOffsets;
-  const float* queryValues;
+  const float* queryValues;  // [dim][heads]
   const float* weights;
   const std::uint8_t* keyCodes;
   const float* keyScales;
@@ -56,8 +66,13 @@ QK_DECLARE_VARIANTS(
 
   // Raw pointers of an IndexerQuery and of IndexerKeys (from group 0).
   void indexerScores(const IndexerOperands& operands, std::int64_t n, float* scores);
-  void attention(const float* q, const float* const* keys, std::int64_t n, std::int64_t heads,
-                 std::int64_t dim, const float* sinks, float scale, float* scratch, float* out);
+  ScoreRange scoreRange(const float* scores, std::int64_t n);
+  std::int64_t countAbove(const float* scores, std::int64_t n, float threshold);
+  // One group of 16 heads after the other. values: the rows that give values, `keys` unless some are left out.
+  void attentionDense(const AttentionOperands& operands, const float* const* values, float* scratch);
+  // One block of rows after the other, for all heads; the first `tiled` rows come from the tile.
+  void attentionStreamed(const AttentionOperands& operands, bool fastExp, float* scratch);
+  void stageRows(const float* rows, std::int64_t count, std::int64_t dim, float* tile);
   // a[i] = sqrt(softplus(logits[i])).
   void affinity(const float* logits, std::int64_t n, float* a);
 )

@@ -49,6 +49,11 @@ struct Counters {
   std::array<std::uint64_t, kernelCount> calls{};
 
   void add(Kernel kernel) { ++calls[static_cast<std::size_t>(kernel)]; }
+  // Adds what another counted, and sets that to zero.
+  void take(Counters& other) {
+    for (std::size_t i = 0; i < kernelCount; ++i) calls[i] += other.calls[i];
+    other.calls.fill(0);
+  }
   std::uint64_t of(Kernel kernel) const { return calls[static_cast<std::size_t>(kernel)]; }
 };
 

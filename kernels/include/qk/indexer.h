@@ -23,6 +23,10 @@ class IndexerKeys {
   // Appends entry size(): x [dim], finished (see compressor.h). Throws std::domain_error when `rounded` and
   // a value is not on the grid (a NaN, say).
   void append(const float* x);
+  // The same in parts: `entries` more entries that hold nothing yet; then write(j, x) for each. Threads may
+  // write different entries.
+  void extend(std::int64_t entries);
+  void write(std::int64_t entry, const float* x);
   void truncate(std::int64_t entries);
 
   // Per group of 16 entries: codes [dim/4][16][4] (2 * value / scale + 16, unsigned), scales [dim/32][16]
@@ -33,6 +37,8 @@ class IndexerKeys {
   const float* values(std::int64_t group) const { return values_.data() + group * dim_ * 16; }
 
  private:
+  void resize(std::int64_t entries);
+
   std::int64_t dim_;
   bool rounded_;
   std::int64_t size_ = 0;
@@ -47,7 +53,7 @@ struct IndexerQuery {
   std::vector<std::int8_t> codes;     // [heads][dim]
   std::vector<float> scales;          // [heads][dim/32]
   std::vector<std::int32_t> offsets;  // [heads][dim/32]: -16 * sum of the codes
-  std::vector<float> values;          // [heads][dim] when not rounded
+  std::vector<float> values;          // [dim][heads] when not rounded
   std::vector<float> weights;         // [heads]: w_h / sqrt(dim * heads)
 };
 

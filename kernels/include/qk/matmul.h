@@ -7,6 +7,7 @@
 #include "qk/activations.h"
 #include "qk/execution.h"
 #include "qk/packed_weights.h"
+#include "qk/token_tiles.h"
 
 namespace qk {
 
@@ -27,8 +28,9 @@ Inputs inputs(const float* x, std::int64_t cols, const Activations* quantised);
 // y[t][r] = sum_k W[r][k] x[t][k], t < tokens, r < W.rows; token t at y + t * yStride floats.
 // F32/F16/BF16: acc = fma(w, x, acc) from +0, k ascending. Quantised: for each block of 128, bacc = +0, for
 // each group of one weight scale bacc = fma(float(exact integer dot), scale, bacc); then acc = fma(bacc,
-// activation scale, acc). Throws std::invalid_argument when the form of x that W takes is missing.
+// activation scale, acc). Q2_K has bacc = fma(float(S), d, float(N) * dmin) with S = sum(scale * code * x) and
+// N = sum(minimum * -x), both exact. tokenTiles changes no bit. Throws std::invalid_argument when the form of x that W takes is missing.
 void matmul(Execution& ex, const PackedMatrix& w, const Inputs& x, std::int64_t tokens, float* y,
-            std::int64_t yStride);
+            std::int64_t yStride, TokenTiles tokenTiles = TokenTiles::adaptive);
 
 }  // namespace qk

@@ -1,6 +1,9 @@
 // A weight matrix as it lies in the file: `rows` rows of `cols` values (GGUF ne[0] = cols), packed, not owned.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "qk/format.h"
 
 namespace qk {
@@ -15,14 +18,15 @@ struct Matrix {
   const std::byte* row(std::int64_t r) const { return data + r * rowBytes(); }
 };
 
-// `experts` matrices of one shape, one after the other.
+// `experts` matrices of one shape, one after the other; or those of them that `chosen` names.
 struct ExpertMatrices {
   Matrix first;
   std::int64_t experts = 0;
+  const std::int32_t* chosen = nullptr;  // [experts]
 
   Matrix expert(std::int64_t e) const {
     Matrix m = first;
-    m.data += e * m.rows * m.rowBytes();
+    m.data += (chosen != nullptr ? chosen[e] : e) * m.rows * m.rowBytes();
     return m;
   }
 };

@@ -32,8 +32,8 @@ struct PackedMatrix {
 class PackedWeights {
  public:
   PackedWeights() = default;
-  // Throws std::invalid_argument for a type without kernels (I32), an empty shape, or quantised cols that are
-  // not a multiple of 32.
+  // Throws std::invalid_argument for a type without kernels (I32), an empty shape, or cols that are not
+  // a multiple of the type's block (32, of Q2_K 256).
   PackedWeights(ThreadPool& pool, const Matrix& matrix);
   PackedWeights(ThreadPool& pool, const ExpertMatrices& experts);
 

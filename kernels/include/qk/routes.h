@@ -12,6 +12,7 @@ struct Routes {
   std::int64_t tokens = 0;
   std::int64_t slots = 0;
   std::int64_t experts = 0;
+  bool slotsAscend = true;  // the experts of every token's live slots ascend (equal ones count as ascending)
   std::vector<std::int64_t> bounds;     // [E+1]; expert e owns packed rows bounds[e] .. bounds[e+1]
   std::vector<std::int32_t> token;      // [packed rows]
   std::vector<std::int32_t> slot;       // [packed rows]
@@ -22,9 +23,10 @@ struct Routes {
   std::int64_t rowsOf(std::int64_t e) const { return bounds[e + 1] - bounds[e]; }
 };
 
-// expert, weight [T][k] -> routes; O(T k + E), buffers of `routes` are reused. Throws std::out_of_range
-// naming token, slot and expert when an expert is not in [-1, E); nothing about the outcome depends on
-// threads.
+// Throws std::out_of_range naming token, slot and expert when an expert is not in [-1, E).
+void checkExperts(const std::int32_t* expert, std::int64_t tokens, std::int64_t slots, std::int64_t experts);
+
+// expert, weight [T][k] -> routes; O(T k + E), buffers of `routes` are reused. Checks as checkExperts.
 void sortRoutes(const std::int32_t* expert, const float* weight, std::int64_t tokens, std::int64_t slots,
                 std::int64_t experts, Routes& routes);
 

@@ -36,10 +36,21 @@ class ThreadPool {
               [](void* body, std::int64_t item, int thread) { (*static_cast<Body*>(body))(item, thread); });
   }
 
+  // Calls fn(thread) once on every thread, and returns when all are done; else as run.
+  template <class Fn>
+  void runEach(Fn&& fn) {
+    using Body = std::remove_reference_t<Fn>;
+    runErased(
+        eachThread, const_cast<void*>(static_cast<const void*>(&fn)),
+        [](void* body, std::int64_t, int thread) { (*static_cast<Body*>(body))(thread); });
+  }
+
  private:
+  static constexpr std::int64_t eachThread = -1;
   using Call = void (*)(void* body, std::int64_t item, int thread);
   struct State;
 
+  // items may be eachThread.
   void runErased(std::int64_t items, void* body, Call call);
 
   int threads_;

@@ -3,10 +3,15 @@
 
 #include <cstdint>
 
+#include "qk/isa.h"
+
 namespace qk::cpu {
 
 // Writes min(k, n) indices to `out` and returns how many. +0 and -0 are equal; NaN ranks below everything.
-// scratch: n uint32. Linear in n.
+// n log n at worst, n times the bits that tell the k-th score from its neighbours.
+std::int64_t topK(Isa isa, const float* scores, std::int64_t n, std::int64_t k, std::int32_t* out);
+
+// The same by the portable passes; `scratch` is not used.
 std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch,
                   std::int32_t* out);
 

@@ -1,0 +1,235 @@
+// Owns the int8 tile kernel with AVX2: 16 weight rows by up to 4 tokens. Codes below 32: maddubs sums pairs of
+// products in int16, widened once a group, by the group's numerators where the block is folded. Q8_0 is unpacked to
+// int16, since maddubs would saturate.
+#pragma once
+
+#include "cpu/simd/tile_loop.h"
+#include "cpu/simd/weight_formats.h"
+
+namespace qk::QK_ISA {
+
+inline __m256i loadInts(const void* p) { return _mm256_load_si256(static_cast<const __m256i*>(p)); }
+inline __m256i broadcastInt(const void* p) {
+  std::int32_t value;
+  __builtin_memcpy(&value, p, sizeof value);
+  return _mm256_set1_epi32(value);
+}
+
+template <class Format>
+struct Int8Kernel {
+  using Input = ActivationBlock;
+  static constexpr int widestTokens = 4;
+  static constexpr int tilesAtOnce = 1;
+  static constexpr bool wide = Format::maxCode == 255;
+  // Operands after which a pair of int16 is widened: 2 products of 127 * maxCode each.
+  static constexpr int operandsPerSum = Format::groupLength == 32 && Format::maxCode <= 15 ? 8 : 4;
+  static constexpr int sumsPerBlock = operandsPerBlock / operandsPerSum;
+
+  struct alignas(32) Token {
+    std::int8_t q[128];
+    std::int16_t pairs[wide ? 128 : 2];
+    // Minus zero times the sum of a group's activations: of folding formats as a pair (sum, 0) of int16, which starts
+    // the int16 sums; of Q2_K pairs of group sums; else int32.
+    std::int32_t start[8];
+    float scale;
+  };
+
+  struct alignas(64) Unpacked {
+    std::uint8_t bytes[operandsPerBlock * 64 * (wide ? 2 : 1)];
+    std::int16_t numerators[8 * 32];  // a pair a row
+    float scales[8 * 16];
+    std::int16_t minima[4 * 32];
+    float minimum[16];
+    int runs;
+  };
+
+  static void load(const ActivationBlock* input, std::int64_t block, std::int64_t, Token& token) {
+    const ActivationBlock& x = input[block];
+    __builtin_memcpy(token.q, x.q, sizeof token.q);
+    token.scale = x.scale;
+    if constexpr (wide) {
+      for (int i = 0; i < 128; ++i) token.pairs[i] = x.q[i];
+    } else if constexpr (Format::hasMinimum) {
+      for (int i = 0; i < 4; ++i)
+        token.start[i] = (x.negatedSum16[2 * i] & 0xffff) | x.negatedSum16[2 * i + 1] * 65536;
+    } else if constexpr (Format::folds) {
+      for (int i = 0; i < 8; ++i) token.start[i] = (x.negatedSum16[i] * Format::zero) & 0xffff;
+    } else if constexpr (Format::groupLength == 16) {
+      for (int i = 0; i < 8; ++i) token.start[i] = x.negatedSum16[i] * Format::zero;
+    } else {
+      for (int i = 0; i < 4; ++i) token.start[i] = x.negatedSum32[i] * Format::zero;
+    }
+  }
+
+  static void unpack(const PackedMatrix& w, const std::byte* tile, std::int64_t block, std::int64_t,
+                     Unpacked& out) {
+    const PackedBlock packed = packedBlock<Format>(w.cols, tile, block);
+    out.runs = packed.runs;
+    runScales<Format>(packed, out.scales);
+    if constexpr (wide) {
+      unpackWide(packed.codes, out.bytes);
+    } else {
+      Format::operands(packed.codes, out.bytes);
+    }
+    if constexpr (Format::folds) unpackNumerators(packed, out);
+    if constexpr (Format::hasMinimum) store(out.minimum, Format::minimum(packed.scales));
+  }
+
+  static void multiply(const Unpacked* w, int, std::int64_t, const Token* x, std::int64_t tokens, float* sums) {
+    eachTokenTile(tokens, widestTokens, [&](std::int64_t first, int count) {
+      tokenTile<widestTokens>(*w, x + first, count, sums + first * 16);
+    });
+  }
+
+ private:
+  static void unpackNumerators(const PackedBlock& packed, Unpacked& out) {
+    for (int group = 0; group < 8; ++group) {
+      for (int half = 0; half < 2; ++half) {
+        const __m256i bytes = widenBytes(reinterpret_cast<const std::uint8_t*>(packed.scales) + 16 * group + 8 * half);
+        __m256i n = _mm256_and_si256(bytes, _mm256_set1_epi32(Format::hasMinimum ? 15 : 63));
+        if (packed.runs == 8) n = _mm256_set1_epi32(1);
+        n = _mm256_or_si256(n, _mm256_slli_epi32(n, 16));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(out.numerators + 32 * group + 16 * half), n);
+        if constexpr (Format::hasMinimum) {
+          __m256i* const pair = reinterpret_cast<__m256i*>(out.minima + 32 * (group / 2) + 16 * half);
+          const __m256i m = _mm256_srli_epi32(bytes, 4);
+          const __m256i both = _mm256_or_si256(_mm256_load_si256(pair), _mm256_slli_epi32(m, 16));
+          _mm256_store_si256(pair, group % 2 == 0 ? m : both);
+        }
+      }
+    }
+  }
+
+  // Level = code - 128, as pairs of k: [pair][row][2].
+  static void unpackWide(const std::byte* codes, std::uint8_t* out) {
+    const __m256i zero = _mm256_set1_epi16(128);
+    const __m256i evenPair = _mm256_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1, 0, -1, 1, -1,
+                                              4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1);
+    const __m256i oddPair = _mm256_add_epi8(evenPair, _mm256_set1_epi16(2));
+    for (int s = 0; s < operandsPerBlock; ++s, out += 128) {
+      for (int half = 0; half < 2; ++half) {
+        const __m256i four = loadInts(codes + 64 * s + 32 * half);
+        __m256i* const to = reinterpret_cast<__m256i*>(out + 32 * half);
+        _mm256_store_si256(to, _mm256_sub_epi16(_mm256_shuffle_epi8(four, evenPair), zero));
+        _mm256_store_si256(to + 2, _mm256_sub_epi16(_mm256_shuffle_epi8(four, oddPair), zero));
+      }
+    }
+  }
+
+  // Finds the tile of `count` tokens, 1 <= count <= T.
+  template <int T>
+  static void tokenTile(const Unpacked& w, const Token* x, int count, float* sums) {
+    if (count == T) return tile<T>(w, x, sums);
+    if constexpr (T > 1) tokenTile<T - 1>(w, x, count, sums);
+  }
+
+  struct Sums {
+    __m256i lo, hi;
+  };
+
+  // The products of operandsPerSum operands, as pairs of int16.
+  template <int T>
+  static void addProducts(const Unpacked& w, const Token* x, int sum, Sums (&pairs)[T]) {
+#pragma GCC unroll 4
+    for (int t = 0; t < T; ++t) {
+      pairs[t] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+      if constexpr (Format::folds && !Format::hasMinimum) {
+        pairs[t].lo = broadcastInt(x[t].start + sum);
+        pairs[t].hi = pairs[t].lo;
+      }
+    }
+    const std::uint8_t* const operands = w.bytes + 64 * operandsPerSum * sum;
+    const std::int64_t first = 4 * operandsPerSum * sum;
+#pragma GCC unroll 8
+    for (int s = 0; s < operandsPerSum; ++s) {
+      const __m256i lo = loadInts(operands + 64 * s);
+      const __m256i hi = loadInts(operands + 64 * s + 32);
+#pragma GCC unroll 4
+      for (int t = 0; t < T; ++t) {
+        const __m256i four = broadcastInt(x[t].q + first + 4 * s);
+        pairs[t].lo = _mm256_add_epi16(pairs[t].lo, _mm256_maddubs_epi16(lo, four));
+        pairs[t].hi = _mm256_add_epi16(pairs[t].hi, _mm256_maddubs_epi16(hi, four));
+      }
+    }
+  }
+
+  template <int T>
+  static void addWide(const Unpacked& w, const Token* x, int group, Sums (&dots)[T]) {
+    const std::uint8_t* const operands = w.bytes + 1024 * group;
+    for (int pair = 0; pair < 16; ++pair) {
+      const __m256i lo = loadInts(operands + 64 * pair);
+      const __m256i hi = loadInts(operands + 64 * pair + 32);
+#pragma GCC unroll 4
+      for (int t = 0; t < T; ++t) {
+        const __m256i two = broadcastInt(x[t].pairs + 32 * group + 2 * pair);
+        dots[t].lo = _mm256_add_epi32(dots[t].lo, _mm256_madd_epi16(lo, two));
+        dots[t].hi = _mm256_add_epi32(dots[t].hi, _mm256_madd_epi16(hi, two));
+      }
+    }
+  }
+
+  template <int T>
+  __attribute__((noinline)) static void tile(const Unpacked& w, const Token* x, float* sums) {
+    Lanes block[T];
+#pragma GCC unroll 4
+    for (int t = 0; t < T; ++t) block[t] = zeroLanes();
+    const int runs = Format::folds ? w.runs : 128 / Format::groupLength;
+    const int length = sumsPerBlock / runs;
+    for (int run = 0; run < runs; ++run) {
+      Sums dots[T];
+#pragma GCC unroll 4
+      for (int t = 0; t < T; ++t) {
+        dots[t] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        if constexpr (!Format::folds && !wide) {
+          dots[t].lo = broadcastInt(x[t].start + run);
+          dots[t].hi = dots[t].lo;
+        }
+      }
+      if constexpr (wide) {
+        addWide<T>(w, x, run, dots);
+      } else {
+        for (int sum = run * length; sum < (run + 1) * length; ++sum) {
+          Sums pairs[T];
+          addProducts<T>(w, x, sum, pairs);
+          __m256i lo = _mm256_set1_epi16(1);
+          __m256i hi = lo;
+          if constexpr (Format::folds) {
+            lo = loadInts(w.numerators + 32 * sum);
+            hi = loadInts(w.numerators + 32 * sum + 16);
+          }
+#pragma GCC unroll 4
+          for (int t = 0; t < T; ++t) {
+            dots[t].lo = _mm256_add_epi32(dots[t].lo, _mm256_madd_epi16(pairs[t].lo, lo));
+            dots[t].hi = _mm256_add_epi32(dots[t].hi, _mm256_madd_epi16(pairs[t].hi, hi));
+          }
+        }
+      }
+      const Lanes scale = loadF32(w.scales + 16 * run);
+#pragma GCC unroll 4
+      for (int t = 0; t < T; ++t) {
+        const Lanes value{_mm256_cvtepi32_ps(dots[t].lo), _mm256_cvtepi32_ps(dots[t].hi)};
+        if constexpr (Format::hasMinimum) {
+          block[t] = fma(value, scale, minimumOf(w, x[t]));
+        } else {
+          block[t] = fma(value, scale, block[t]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int t = 0; t < T; ++t)
+      store(sums + 16 * t, fma(block[t], broadcast(x[t].scale), loadF32(sums + 16 * t)));
+  }
+
+  static Lanes minimumOf(const Unpacked& w, const Token& x) {
+    __m256i lo = _mm256_setzero_si256();
+    __m256i hi = lo;
+    for (int pair = 0; pair < 4; ++pair) {
+      const __m256i two = _mm256_set1_epi32(x.start[pair]);
+      lo = _mm256_add_epi32(lo, _mm256_madd_epi16(loadInts(w.minima + 32 * pair), two));
+      hi = _mm256_add_epi32(hi, _mm256_madd_epi16(loadInts(w.minima + 32 * pair + 16), two));
+    }
+    return mul({_mm256_cvtepi32_ps(lo), _mm256_cvtepi32_ps(hi)}, loadF32(w.minimum));
+  }
+};
+
+}  // namespace qk::QK_ISA
