@@ -30,7 +30,6 @@ std::uint32_t largestBits(const float* x, std::int64_t n) {
 
 void quantizeBlock(const float* x, std::int64_t n, ActivationBlock& out) {
   for (std::int8_t& q : out.q) q = 0;
-  for (std::int32_t& unused : out.unused) unused = 0;
   const std::uint32_t largest = largestBits(x, n);
   out.scale = fromBits(largest) / 127.0f;
   if (largest >= infinityBits) {
@@ -52,6 +51,10 @@ void quantizeBlock(const float* x, std::int64_t n, ActivationBlock& out) {
   for (int group = 0; group < 4; ++group) {
     out.negatedSum32[group] = out.negatedSum16[2 * group] + out.negatedSum16[2 * group + 1];
   }
+  for (int half = 0; half < 2; ++half) {
+    out.negatedSum64[half] = out.negatedSum32[2 * half] + out.negatedSum32[2 * half + 1];
+  }
+  out.negatedSum128 = out.negatedSum64[0] + out.negatedSum64[1];
 }
 
 }  // namespace
