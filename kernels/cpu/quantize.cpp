@@ -1,5 +1,13 @@
 // Owns the encoders of weights, one block at a time. The bytes of the ROCmFP family are those of the published
 // quantiser: an exhaustive search in float, in which candidates are given up early but never judged differently.
+//
+// Work of a ROCmFP group of 16: up to 126 scales x 16 values would be 2016 roundings. A scale is left after its first
+// value when the largest magnitude alone loses too much (too small a scale), or as soon as the sum of squares passes
+// the best one (too large a scale), and the search ends where all values round to zero. Bytes do not matter: 4 in and
+// less than 1 out for hundreds of cycles. Floor: the chain of additions in index order, 16 x the latency of one for
+// each scale tried to the end. Reached (SSE2, Zen 1, 2.0 GHz, normal values, one thread): 7.3, 5.1, 5.8 and 7.0 million
+// weights a second of ROCmFP2, 3, 4 and 4_FAST; everything tried to the end 1.5 (ROCmFP2) and 1.7 (ROCmFP3); MXFP4 50,
+// Q8_0 127, Q4_0 380.
 #include "qk/quantize.h"
 
 #include <algorithm>

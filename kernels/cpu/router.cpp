@@ -1,4 +1,9 @@
 // Owns the selection of experts and their weights.
+//
+// A token reads E logits and biases from the L1 cache: 8 E bytes. Work: E square roots of softplus, vectorised, about
+// 40 operations each; then one comparison for nearly every expert with the worst one chosen so far, and k ln(E / k)
+// insertions of up to k steps. Floor: the comparisons, one a cycle. The E x D products that give the logits are a
+// matmul of its own and cost a hundred times this. Reached (AVX2, Zen 1, 2.0 GHz): 0.44 us a token for 6 of 64.
 #include "qk/router.h"
 
 #include <limits>

@@ -28,6 +28,10 @@ void checkRow(const std::vector<float>& x) {
       CHECK(std::memcmp(block.q, expected[b].q, sizeof block.q) == 0);
       CHECK(std::memcmp(block.negatedSum16, expected[b].negatedSum16, sizeof block.negatedSum16) == 0);
       CHECK(std::memcmp(block.negatedSum32, expected[b].negatedSum32, sizeof block.negatedSum32) == 0);
+      const std::int32_t* const quarters = block.negatedSum32;
+      CHECK(block.negatedSum64[0] == quarters[0] + quarters[1]);
+      CHECK(block.negatedSum64[1] == quarters[2] + quarters[3]);
+      CHECK(block.negatedSum128 == block.negatedSum64[0] + block.negatedSum64[1]);
       CHECK((sameBits(block.scale, expected[b].scale) ||
              (std::isnan(block.scale) && std::isnan(expected[b].scale))));
     }

@@ -206,6 +206,25 @@ TEST_CASE("logits of a quantised model stay near those of the float model, the n
   }
 }
 
+TEST_CASE("a model runs with every type that it can be quantised to") {
+  const ScratchFolder folder;
+  const std::filesystem::path source = test::Models::get().stress(true);
+  const std::vector<std::int32_t> tokens = test::prompt(40);
+  const std::vector<float> wanted = test::open(source).logits(tokens, 128, test::never);
+  for (const std::string experts : {"rocmfp4", "rocmfp4_fast", "mxfp4", "q2_k"}) {
+    qe::quantizeModel(optionsFor(source, folder / (experts + ".gguf"), experts));
+    const std::vector<float> found = test::open(folder / (experts + ".gguf")).logits(tokens, 128, test::never);
+    double error = 0;
+    double power = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      error += std::pow(double{found[i]} - double{wanted[i]}, 2);
+      power += std::pow(double{wanted[i]}, 2);
+    }
+    MESSAGE("experts ", experts, ": NMSE of the logits ", error / power);
+    CHECK(error / power < (experts == "q2_k" ? 0.6 : 0.15));
+  }
+}
+
 TEST_CASE("alignment, unusual metadata and foreign tensors come through; the file type is told truly or not at all") {
   const ScratchFolder folder;
   const qe::Gguf unit(test::Models::get().unit("f32"));

@@ -51,6 +51,10 @@ void roundBlock(const float* x, std::int64_t n, float inverse, ActivationBlock& 
   for (int group = 0; group < 4; ++group) {
     out.negatedSum32[group] = out.negatedSum16[2 * group] + out.negatedSum16[2 * group + 1];
   }
+  for (int half = 0; half < 2; ++half) {
+    out.negatedSum64[half] = out.negatedSum32[2 * half] + out.negatedSum32[2 * half + 1];
+  }
+  out.negatedSum128 = out.negatedSum64[0] + out.negatedSum64[1];
 }
 
 #if defined(__AVX2__)
@@ -97,9 +101,13 @@ void roundBlock128(const float* x, float inverseScale, ActivationBlock& out) {
   const __m128i zero = _mm_setzero_si128();
   const __m128i even = _mm_sub_epi32(zero, _mm256_castsi256_si128(groups));
   const __m128i odd = _mm_sub_epi32(zero, _mm256_extracti128_si256(groups, 1));
-  _mm_store_si128(reinterpret_cast<__m128i*>(out.negatedSum16), _mm_unpacklo_epi32(even, odd));
-  _mm_store_si128(reinterpret_cast<__m128i*>(out.negatedSum16 + 4), _mm_unpackhi_epi32(even, odd));
-  _mm_store_si128(reinterpret_cast<__m128i*>(out.negatedSum32), _mm_add_epi32(even, odd));
+  const __m128i pairs = _mm_add_epi32(even, odd);
+  const __m128i halves = _mm_hadd_epi32(pairs, pairs);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out.negatedSum16), _mm_unpacklo_epi32(even, odd));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out.negatedSum16 + 4), _mm_unpackhi_epi32(even, odd));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out.negatedSum32), pairs);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out.negatedSum64), halves);
+  out.negatedSum128 = _mm_cvtsi128_si32(_mm_hadd_epi32(halves, halves));
 }
 
 #endif
@@ -118,7 +126,6 @@ void quantizeBlock(const float* x, std::int64_t n, ActivationBlock& out) {
     return;
   }
   out.scale = scale;
-  for (std::int32_t& unused : out.unused) unused = 0;
 #if defined(__AVX2__)
   if (wide) return roundBlock128(x, 1.0f / scale, out);
 #endif

@@ -1,4 +1,4 @@
-// Owns the router's affinities.
+// Owns the router's affinities; kernels/cpu/router.cpp has what they cost.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 

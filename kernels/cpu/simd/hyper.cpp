@@ -1,5 +1,20 @@
-// Owns hyper-connections. Products with fn run over 4 tokens x 6 rows in registers; everything per token
-// that is small (sigmoids, Sinkhorn) runs with a token in each of the 16 lanes.
+// Owns hyper-connections. Products with fn run over tiles of rows and tokens in registers; everything per token that is
+// small (sigmoids, Sinkhorn) runs with a token in each of the 16 lanes.
+//
+// D hidden, n = 4 streams, so X has 4 D values and fn 24 rows. A token and site:
+//   flops  pre: products with fn 192 D, squares 8 D, sum of the streams 8 D; post: 40 D
+//   bytes  the streams, 16 D, are read by pre (three times, after the first from a cache), read and written by post;
+//          fn, 384 D, is read once for 16 tokens, from the L2 cache where it fits (D = 1024), else the L3 cache
+//   floor  the fma rate: 12 D fma of 8 lanes or 6 D of 16 in pre, 2.5 D or 1.25 D in post. For post only as long as the
+//          streams are in the L2 cache, as they are when post of a sub-layer and pre of the next go over the same 16
+//          tokens (HyperBlock::cross); else the bandwidth behind it: 36 D bytes against 40 D flops
+//   tiles  the chains of all rows and tokens are kept over blocks of k, so that 512 values of 16 tokens meet every row
+//          while they are in the caches; 4 tokens x 3 rows (AVX2) or 6 rows (AVX-512) take 7 or 10 loads for 12 or 24
+//          fma. Rows and tokens are 16 D bytes apart and share cache sets, hence few of them in a tile
+//   alone  one token, when decoding: fn is the traffic, and all lanes of 6 or 24 rows go at once to touch it once
+// Reached (AVX2, Zen 1, 2.0 GHz, one thread; the most that any kernel reached there is 34 GFLOP/s): products with fn at
+// D = 1024, 2048, 4096 in batches of 16 tokens 29.7, 30.0, 28.0 GFLOP/s, a lone token 13.3, 15.7, 17.7; post 17.7, for
+// its 20 factors do not fit into 16 registers beside the streams and are loaded again for each 16 values.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 
@@ -37,9 +52,10 @@ constexpr std::int64_t kBlock = 512;
 // Sixteen chains of each product of a row and a token, value k in chain k % 16, so that a block of k continues them.
 struct Chains {
   alignas(64) float lanes[kMaxRows][kBatch][16];
+  alignas(64) float spare[kTokens][16] = {};  // for rows that are not there
 };
 
-// chains[r][t] += a[r] * x[t] over n values (a multiple of 16), k ascending.
+// chains[r][t] += a[r] * x[t] over n values (a multiple of 16) of kRows rows and kTokens tokens, k ascending.
 QK_INLINE void tile(const float* const* a, const float* const* x, std::int64_t n, float (*const* chains)[16]) {
   for (int part = 0; part < kParts; ++part) {
     const int lane = part * kPartLanes;
@@ -61,20 +77,47 @@ QK_INLINE void tile(const float* const* a, const float* const* x, std::int64_t n
   }
 }
 
-// squares[t] += x[t] * x[t] over n values (a multiple of 16) of eight tokens, because one chain of fma waits for
-// itself.
-QK_INLINE void squareTile(const float* const* x, std::int64_t n, float (*squares)[16]) {
-  constexpr int kSquared = 8;
-  F16 sums[kSquared];
-  for (int t = 0; t < kSquared; ++t) sums[t] = load(squares[t]);
+// The same of one token, all lanes at once: a lone token is what decoding has, and then the rows of fn come from far
+// away and should be touched once.
+constexpr int kLoneRows = kRows * kTokens / kParts;
+QK_INLINE void loneTile(const float* const* a, const float* x, std::int64_t n, float (*const* chains)[16]) {
+  F16 sums[kLoneRows];
+  for (int r = 0; r < kLoneRows; ++r) sums[r] = load(*chains[r]);
   for (std::int64_t k = 0; k < n; k += 16) {
-    for (int t = 0; t < kSquared; ++t) {
+    const F16 v = load(x + k);
+    for (int r = 0; r < kLoneRows; ++r) sums[r] = fma(load(a[r] + k), v, sums[r]);
+  }
+  for (int r = 0; r < kLoneRows; ++r) store(*chains[r], sums[r]);
+}
+
+// squares[t] += x[t] * x[t] over n values (a multiple of 16) of some tokens, because one chain of fma waits for itself.
+template <int Tokens>
+QK_INLINE void squareTile(const float* const* x, std::int64_t n, float (*squares)[16]) {
+  F16 sums[Tokens];
+  for (int t = 0; t < Tokens; ++t) sums[t] = load(squares[t]);
+  for (std::int64_t k = 0; k < n; k += 16) {
+    for (int t = 0; t < Tokens; ++t) {
       const F16 v = load(x[t] + k);
       sums[t] = fma(v, v, sums[t]);
     }
   }
-  for (int t = 0; t < kSquared; ++t) store(squares[t], sums[t]);
+  for (int t = 0; t < Tokens; ++t) store(squares[t], sums[t]);
 }
+
+// Rows r0 .. r0 + Rows of fn from k on and their chains with `token` and the tokens behind it. Rows beyond the last
+// repeat it, and their sums are thrown away.
+template <int Rows>
+struct RowTile {
+  RowTile(const HyperSite& site, std::int64_t rows, std::int64_t r0, std::int64_t k, Chains& to, std::int64_t token) {
+    for (int r = 0; r < Rows; ++r) {
+      const bool mine = r0 + r < rows;
+      a[r] = site.fn + (mine ? r0 + r : rows - 1) * site.streams * site.hidden + k;
+      chains[r] = mine ? to.lanes[r0 + r] + token : to.spare;
+    }
+  }
+  const float* a[Rows];
+  float (*chains[Rows])[16];
+};
 
 // m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps), both products in the order of
 // qk::cpu::dot. Lanes beyond `tokens` repeat the last.
@@ -83,10 +126,8 @@ void project(const HyperSite& site, std::int64_t rows, const float* h, std::int6
   const std::int64_t whole = n / 16 * 16;
   Chains chains;
   alignas(64) float squares[kBatch][16] = {};
-  // Only what is computed is cleared and summed; a batch of one token costs one tile of them.
-  const std::int64_t computed = (tokens + kTokens - 1) / kTokens * kTokens;
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t t = 0; t < computed; ++t) store(chains.lanes[r][t], zero());
+    for (std::int64_t t = 0; t < tokens; ++t) store(chains.lanes[r][t], zero());
   }
   const float* x[kBatch];
   for (std::int64_t t = 0; t < kBatch; ++t) x[t] = h + (t < tokens ? t : tokens - 1) * n;
@@ -94,16 +135,19 @@ void project(const HyperSite& site, std::int64_t rows, const float* h, std::int6
     const std::int64_t length = whole - k < kBlock ? whole - k : kBlock;
     const float* xk[kBatch];
     for (std::int64_t t = 0; t < kBatch; ++t) xk[t] = x[t] + k;
-    for (std::int64_t t0 = 0; t0 < tokens; t0 += 8) squareTile(xk + t0, length, squares + t0);
-    for (std::int64_t r0 = 0; r0 < rows; r0 += kRows) {
-      // Rows beyond the last repeat it and are thrown away.
-      alignas(64) float spare[kTokens][16] = {};
-      const float* a[kRows];
-      for (int r = 0; r < kRows; ++r) a[r] = site.fn + (r0 + r < rows ? r0 + r : rows - 1) * n + k;
-      for (std::int64_t t0 = 0; t0 < computed; t0 += kTokens) {
-        float(*sums[kRows])[16];
-        for (int r = 0; r < kRows; ++r) sums[r] = r0 + r < rows ? chains.lanes[r0 + r] + t0 : spare;
-        tile(a, xk + t0, length, sums);
+    std::int64_t t = 0;
+    for (; t + 4 <= tokens; t += 4) squareTile<4>(xk + t, length, squares + t);
+    for (; t < tokens; ++t) squareTile<1>(xk + t, length, squares + t);
+    for (t = 0; t + kTokens <= tokens; t += kTokens) {
+      for (std::int64_t r0 = 0; r0 < rows; r0 += kRows) {
+        const RowTile<kRows> at(site, rows, r0, k, chains, t);
+        tile(at.a, xk + t, length, at.chains);
+      }
+    }
+    for (; t < tokens; ++t) {
+      for (std::int64_t r0 = 0; r0 < rows; r0 += kLoneRows) {
+        const RowTile<kLoneRows> at(site, rows, r0, k, chains, t);
+        loneTile(at.a, xk[t], length, at.chains);
       }
     }
   }

@@ -48,6 +48,7 @@ struct Int8Kernel {
 
   static void load(const ActivationBlock* input, std::int64_t block, std::int64_t, Token& token) {
     const ActivationBlock& x = input[block];
+    prefetch(&x + 1, sizeof x);
     __builtin_memcpy(token.q, x.q, sizeof token.q);
     token.scale = x.scale;
     if constexpr (wide) {

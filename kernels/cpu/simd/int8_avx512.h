@@ -24,7 +24,8 @@ struct Int8Kernel {
 
   struct alignas(64) Token {
     std::int8_t q[128];
-    // Minus zero times the sum of a run's activations, at runs - 1 + run; of Q2_K the group sums as pairs of int16.
+    // Minus zero times the sum of a run's activations, at runs - 1 + run, as the sums of ActivationBlock lie; of Q2_K
+    // the group sums as pairs of int16.
     std::int32_t start[15];
     float scale;
   };
@@ -41,18 +42,17 @@ struct Int8Kernel {
 
   static void load(const ActivationBlock* input, std::int64_t block, std::int64_t, Token& token) {
     const ActivationBlock& x = input[block];
-    __builtin_memcpy(token.q, x.q, sizeof token.q);
-    token.scale = x.scale;
+    prefetch(&x + 1, sizeof x);
+    _mm512_store_si512(token.q, _mm512_load_si512(x.q));
+    _mm512_store_si512(token.q + 64, _mm512_load_si512(x.q + 64));
     if constexpr (Format::hasMinimum) {
-      const __m256i sums = _mm256_load_si256(reinterpret_cast<const __m256i*>(x.negatedSum16));
+      const __m256i sums = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x.negatedSum16));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(token.start), _mm256_cvtepi32_epi16(sums));
-    } else {
-      constexpr int zero = operandZero<Format>;
-      for (int i = 0; i < 8; ++i) token.start[7 + i] = x.negatedSum16[i] * zero;
-      for (int i = 0; i < 4; ++i) token.start[3 + i] = x.negatedSum32[i] * zero;
-      token.start[1] = token.start[3] + token.start[4];
-      token.start[2] = token.start[5] + token.start[6];
-      token.start[0] = token.start[1] + token.start[2];
+      token.scale = x.scale;
+    } else {  // the scale, which is last, is kept as it is
+      const __m512i sums = _mm512_load_si512(&x.negatedSum128);
+      const __m512i zero = _mm512_set1_epi32(operandZero<Format>);
+      _mm512_store_si512(token.start, _mm512_mask_mullo_epi32(sums, 0x7fff, sums, zero));
     }
   }
 

@@ -1,4 +1,8 @@
 // Owns the rotation of vectors by one row of a RopeTable (qk/rope.h has its layout).
+//
+// Bytes: ropeDims x 4 of each row are read and written, in the L1 or L2 cache, because a norm or attention was there
+// just before. Flops: 3 a value. Floor: loads and stores, and a shuffle that swaps pairs; cosines and sines stay in
+// registers for all rows. Reached (AVX2, Zen 1, 2.0 GHz): 16 heads of 64 in 0.34 us, 0.33 ns a value.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector.h"
 

@@ -12,8 +12,13 @@
 
 namespace qk::QK_ISA {
 
-inline constexpr std::int64_t heldTiles = 8;    // weight tiles of a panel
-inline constexpr std::int64_t heldTokens = 64;  // tokens of a panel; 72 when filled up to whole token tiles
+// Weight tiles and tokens of a panel. Their sums (16 KiB), the panel (12 KiB) and the unpacked tiles (6 KiB) stay in a
+// first-level cache of 48 KiB.
+#ifndef QK_HELD
+#define QK_HELD 4
+#endif
+inline constexpr std::int64_t heldTiles = QK_HELD;
+inline constexpr std::int64_t heldTokens = 64;  // 72 when filled up to whole token tiles
 inline constexpr std::int64_t panelTokens = 72;
 
 inline void storeRows(const float* lanes, std::int64_t rows, float* y) {

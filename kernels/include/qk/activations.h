@@ -11,14 +11,16 @@ namespace qk {
 
 inline constexpr std::int64_t activationBlock = 128;
 
-// 128 values of one token: x[i] ~ q[i] * scale, |q[i]| <= 127. The group sums are stored negated because they
-// start the integer accumulators: sum((code - zero) * q) = sum(code * q) + zero * negated sum.
+// 128 values of one token: x[i] ~ q[i] * scale, |q[i]| <= 127. The sums are stored negated because they start the
+// integer accumulators: sum((code - zero) * q) = sum(code * q) + zero * negated sum. They and the scale fill one
+// cache line, in an order of which any number of runs of a block reads neighbours.
 struct alignas(64) ActivationBlock {
   std::int8_t q[128];
-  std::int32_t negatedSum16[8];  // of 16 values each
+  std::int32_t negatedSum128;
+  std::int32_t negatedSum64[2];
   std::int32_t negatedSum32[4];  // of 32 values each
+  std::int32_t negatedSum16[8];  // of 16 values each
   float scale;  // amax / 127; 0 for a block without a normal scale; NaN if a value is not finite
-  std::int32_t unused[3];
 };
 static_assert(sizeof(ActivationBlock) == 192);
 
