@@ -96,6 +96,18 @@ TEST_CASE("owners change no bit, whatever their placement, plan and types") {
   }
 }
 
+TEST_CASE("by default every layer takes the fused sum: routers and hash tables emit ascending experts") {
+  qe::Engine engine = open({});
+  logitsOf(engine);
+  const auto counters = engine.counters();
+  CHECK(counters.at("mmid.grouped.gate_up") == 4);
+  CHECK(counters.at("mmid.grouped.down_combine") == 4);
+  CHECK(counters.at("mmid.persistent_queue") == 4);
+  CHECK(counters.at("mmid.adaptive_tile") == 4);
+  CHECK(counters.at("mmid.grouped.down") == 0);
+  CHECK(counters.at("combine") == 0);
+}
+
 TEST_CASE("one owner is no division") {
   qe::Engine engine = open({});
   logitsOf(engine);
