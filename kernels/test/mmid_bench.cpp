@@ -119,7 +119,8 @@ void measure(Execution& ex, const Shape& shape, const Layer& layer, std::int64_t
     std::printf("%-16s %-5s %5lld tokens %10.1f us %8.1f GOPS %6.3f x serial, by CPU time %8.1f GOPS %6.3f x   (last: "
                 "gate/up %.0f, down %.0f, shared %.0f, combine %.0f us)\n",
                 ways[i].name, shape.name, static_cast<long long>(tokens), took * 1e6, operations / took * 1e-9,
-                median(seconds[0]) / took, operations / median(cpu[i]) * 1e-9, median(cpu[0]) / median(cpu[i]), static_cast<double>(times[i].gateUpNs) * 1e-3,
+                median(seconds[0]) / took, operations / median(cpu[i]) * 1e-9, median(cpu[0]) / median(cpu[i]),
+                static_cast<double>(times[i].gateUpNs) * 1e-3,
                 static_cast<double>(times[i].downNs) * 1e-3, static_cast<double>(times[i].sharedNs) * 1e-3,
                 static_cast<double>(times[i].combineNs) * 1e-3);
   }
