@@ -1,5 +1,7 @@
 #include "qk/attention.h"
 
+#include <algorithm>
+
 #include "operation_check.h"
 
 using check::Doubles;

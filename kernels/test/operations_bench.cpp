@@ -116,7 +116,6 @@ void indexer(qk::Isa isa) {
   const Floats projected = normals(heads * 128), w = normals(heads);
   Floats q, scores(n);
   qk::IndexerQuery query;
-  std::vector<std::uint32_t> scratch(n);
   std::vector<std::int32_t> rows(64);
   measure("indexerQuery", 1, 2, 0, [&] {
     q = projected;
@@ -125,7 +124,7 @@ void indexer(qk::Isa isa) {
   measure("indexerScores, 256", 1, 2, 2.0 * heads * 128 * n,
           [&] { qk::cpu::indexerScores(isa, query, keys, n, scores.data()); });
   measure("topK 64 of 256", 1, 2, 0,
-          [&] { qk::cpu::topK(scores.data(), n, 64, scratch.data(), rows.data()); });
+          [&] { qk::cpu::topK(isa, scores.data(), n, 64, rows.data()); });
 }
 
 void small(qk::Isa isa) {
