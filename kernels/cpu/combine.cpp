@@ -1,4 +1,8 @@
 // Owns the sum over a token's routes in slot order.
+//
+// k D floats of rows and D of the shared expert are read and D written for (k + 1) D additions: memory bound, 64 KB a
+// token of `small`. Reached: 1.3 ms at 401 tokens of `mini`, 10 GB/s (AVX2, Zen 1, 2 threads, shared). The grouped
+// plan's fused sum does without it.
 #include "qk/combine.h"
 
 #include <algorithm>

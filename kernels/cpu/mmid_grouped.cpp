@@ -1,5 +1,21 @@
 // Owns the grouped plan: all experts' rows as items over the threads. It calls the same tile kernels on the same
 // rows as the serial plan, so that the two differ in launches, memory traffic and balance, and in no bit.
+//
+// T tokens, k routes each, E experts, gate and up [F][D], down [D][F]; figures of `small` (E 128, k 6, D 2048, F 1024,
+// ROCmFP2 and ROCmFP3).
+//   flops    6 T k D F: 75.5 M a token.
+//   weights  every active expert once a chunk: 285 MB when all are.
+//   x        T k rows of 3 KB for each of F / 128 blocks, from cache. hidden: T k rows of 1.5 KB, written once, and
+//            read once for each block of columns that an item owns.
+//   out      fused: T k D floats are read and written where they lie, in cache while an item's part of out fits.
+//            Unfused: T k D floats are written, and read by `combine`: 98 KB a token.
+//   floor    memory up to about 285 MB / bandwidth, then the rate of the tile kernel: with two cores of 600 GOPS and
+//            35 GB/s the two meet at about 130 tokens.
+//   reached  `mini` with shared expert, AVX2, Zen 1, 2.0 GHz, 2 threads of a shared machine, by CPU time: 21, 25, 28,
+//            30, 31, 31, 31, 31 GOPS a core at 32, 64, 128, 256, 401, 1024, 2048, 4096 tokens, which is 1.11, 1.25,
+//            1.13, 1.09, 1.05, 1.03, 1.005, 1.016 x the serial plan.
+// Why so: the tile kernels unpack weights once for at most 64 rows, which is a pass; the items of one block of weights
+// follow on each other; a thread owns the columns that it adds to, without locks, so that the order is the slots'.
 #include <algorithm>
 
 #include "cpu/mmid_parts.h"
@@ -13,10 +29,9 @@ using Item = MoeScratch::Item;
 
 constexpr std::int64_t blockRows = activationBlock;  // weight rows an item: requantising owns whole blocks of F
 constexpr std::int64_t blockTiles = blockRows / tileRows;
-constexpr std::int64_t widestBlock = 256;             // columns of the output that an item owns
 constexpr std::int64_t mostRows = 64;                 // of a pass: for so many the tile kernels unpack weights once
 constexpr std::int64_t passesPerItem = 4;
-constexpr std::int64_t threadFloats = mostRows * widestBlock;
+constexpr std::int64_t threadFloats = mostRows * blockRows;
 
 // Rows of each pass over `rows` rows but the last: as few passes as there can be, evenly filled with whole token tiles.
 std::int64_t passRows(std::int64_t rows) {
@@ -100,11 +115,12 @@ struct Cut {
 
 // The cut with the least estimated time: rounds of items over the threads, and a part of an item for what threads
 // wait at the end, times what an item takes. Every band unpacks the weights again, which is worth some rows of an
-// expert; every block lays the activations side by side again, which is worth some columns.
+// expert; every block brings the hidden rows near again, which is worth some columns.
 Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::int64_t threads) {
   constexpr double unpackRows = 6;
-  constexpr double panelColumns = 6;
+  constexpr double hiddenColumns = 20;
   constexpr double waitedItems = 0.2;
+  constexpr std::int64_t widest = 1024;
   constexpr std::int64_t narrowest = 64;
   constexpr std::int64_t fewestBandTokens = 32;
   std::int64_t active = 0;
@@ -113,12 +129,12 @@ Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::in
   const std::int64_t mostBands = std::clamp<std::int64_t>(tokens / fewestBandTokens, 1, threads > 1 ? 2 * threads : 1);
   Cut best{};
   double least = 0;
-  for (std::int64_t width = widestBlock; width >= narrowest; width /= 2) {
+  for (std::int64_t width = widest; width >= narrowest; width /= 2) {
     const std::int64_t blocks = (shape.hidden + width - 1) / width;
     for (std::int64_t bands = 1; bands <= mostBands; ++bands) {
       const std::int64_t rounds = (blocks * bands + threads - 1) / threads;
       const double item = (rowsEach / static_cast<double>(bands) + unpackRows) *
-                          (static_cast<double>(std::min(width, shape.hidden)) + panelColumns);
+                          (static_cast<double>(std::min(width, shape.hidden)) + hiddenColumns);
       const double time = (static_cast<double>(rounds) + (threads > 1 ? waitedItems : 0)) * item;
       if (best.width != 0 && time >= least) continue;
       least = time;
@@ -172,19 +188,26 @@ class DownCombine {
     }
     if (first == last) return;
     const TileMatmul down(isa_, weights_.down->matrix(expert), hidden_, tiles_);
-    const std::int64_t firstTile = at.column / tileRows;
-    const std::int64_t lastTile = firstTile + (at.width + tileRows - 1) / tileRows;
     float* const y = scratch_.gate.as<float>() + thread * threadFloats;
     for (const std::int64_t pass = passRows(last - first); first < last; first += pass) {
       const std::int64_t count = std::min(pass, last - first);
-      down.run(firstTile, lastTile, first, count, y, cut_.width);
-      for (std::int64_t i = 0; i < count; ++i) {
-        add_(y + i * cut_.width, at.width, out_ + rows_.tokenOf(first + i) * shape_.hidden + at.column);
+      for (std::int64_t done = 0; done < at.width; done += blockRows) {
+        addBlock(down, first, count, at.column + done, std::min(blockRows, at.width - done), y);
       }
     }
   }
 
  private:
+  // y: room for the rows' block of columns.
+  void addBlock(const TileMatmul& down, std::int64_t first, std::int64_t count, std::int64_t column,
+                std::int64_t width, float* y) const {
+    const std::int64_t firstTile = column / tileRows;
+    down.run(firstTile, firstTile + (width + tileRows - 1) / tileRows, first, count, y, blockRows);
+    for (std::int64_t i = 0; i < count; ++i) {
+      add_(y + i * blockRows, width, out_ + rows_.tokenOf(first + i) * shape_.hidden + column);
+    }
+  }
+
   struct Place {
     std::int64_t column, width;
     std::int64_t firstToken, lastToken;
@@ -225,8 +248,8 @@ Inputs hiddenInputs(const Shape& shape, const MoeScratch::Hidden& hidden) {
                              : inputs(hidden.values.as<float>(), shape.inner, nullptr);
 }
 
-void groupedGateUp(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape, const Inputs& x,
-                   const Rows& rows, MoeScratch& scratch, MoeScratch::Hidden& hidden) {
+void groupedGateUp(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape,
+                   const Inputs& x, const Rows& rows, MoeScratch& scratch, MoeScratch::Hidden& hidden) {
   reserveHidden(shape, rows.bounds.back(), hidden);
   reserveGateUp(ex.pool.threads() * threadFloats, scratch);
   runItems(ex, options, shape.experts, rows, shape.inner, scratch.items, [&](const Item& item, int thread) {
@@ -234,8 +257,8 @@ void groupedGateUp(Execution& ex, const MoeOptions& options, const MoeWeights& w
   });
 }
 
-void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape, const Rows& rows,
-                 const MoeScratch::Hidden& hidden, MoeScratch& scratch, float* y) {
+void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape,
+                 const Rows& rows, const MoeScratch::Hidden& hidden, MoeScratch& scratch, float* y) {
   const Inputs in = hiddenInputs(shape, hidden);
   runItems(ex, options, shape.experts, rows, shape.hidden, scratch.items, [&](const Item& item, int) {
     const PackedMatrix down = weights.down->matrix(item.expert);

@@ -45,12 +45,12 @@ class Stopwatch {
 };
 
 // hidden = the inputs of the down projection, a row for every packed row.
-void groupedGateUp(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape, const Inputs& x,
-                   const Rows& rows, MoeScratch& scratch, MoeScratch::Hidden& hidden);
+void groupedGateUp(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape,
+                   const Inputs& x, const Rows& rows, MoeScratch& scratch, MoeScratch::Hidden& hidden);
 
 // y [packed rows][D].
-void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape, const Rows& rows,
-                 const MoeScratch::Hidden& hidden, MoeScratch& scratch, float* y);
+void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& weights, const Shape& shape,
+                 const Rows& rows, const MoeScratch::Hidden& hidden, MoeScratch& scratch, float* y);
 
 // out [tokens][D]: every row is added to its token, experts ascending; from +0 when `fresh`, else to what is
 // there.

@@ -72,7 +72,8 @@ TEST_CASE("owners give the bits of one owner for every placement, plan, type and
   INFO("seed " << seed);
   Random random(seed);
   constexpr std::int64_t experts = 7;
-  for (const Types types : {fieldTypes, Types{Type::Q4_0, Type::Q4_0, Type::Q8_0}, Types{Type::F32, Type::F16, Type::F32}}) {
+  for (const Types types : {fieldTypes, Types{Type::Q4_0, Type::Q4_0, Type::Q8_0},
+                            Types{Type::F32, Type::F16, Type::F32}, Types{Type::MXFP4, Type::ROCmFP4, Type::Q8_0}}) {
     const Layer layer(random, types, experts, 96, 64);
     const Layer sharedLayer(random, {Type::Q8_0, Type::Q8_0, Type::Q8_0}, 1, 96, 32);
     Routing routing = randomRouting(random, 40, 3, experts);  // neither ascending nor without duplicates

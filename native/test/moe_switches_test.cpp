@@ -96,6 +96,18 @@ TEST_CASE("owners change no bit, whatever their placement, plan and types") {
   }
 }
 
+TEST_CASE("by default every layer takes the fused sum: routers and hash tables emit ascending experts") {
+  qe::Engine engine = open({});
+  logitsOf(engine);
+  const auto counters = engine.counters();
+  CHECK(counters.at("mmid.grouped.gate_up") == 4);
+  CHECK(counters.at("mmid.grouped.down_combine") == 4);
+  CHECK(counters.at("mmid.persistent_queue") == 4);
+  CHECK(counters.at("mmid.adaptive_tile") == 4);
+  CHECK(counters.at("mmid.grouped.down") == 0);
+  CHECK(counters.at("combine") == 0);
+}
+
 TEST_CASE("one owner is no division") {
   qe::Engine engine = open({});
   logitsOf(engine);
@@ -119,13 +131,13 @@ TEST_CASE("the placement follows the budget and the hotness, and memory tells ea
   }
   switches.expertBudgetMiB = 1;
   {
-    // An expert takes 2 x 256 x 256 x 2.5 / 8 + 256 x 256 x 3.5 / 8 = 69632 bytes: 15 in a MiB.
+    // An expert takes 2 x 256 x 256 x 2.5 / 8 + 256 x 256 x 3.5 / 8 = 69632 bytes of the file: 15 in a MiB.
     qe::Engine engine = open(switches);
     CHECK(heldByFirst(engine) == 15);
     CHECK(engine.placement().ownerOf[0] ==
           std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
-    CHECK(engine.memory().at("experts.owner0") == 15 * 69632);
-    CHECK(engine.memory().at("experts.owner1") == 49 * 69632);
+    CHECK(engine.memory().at("experts.owner0") >= 15 * 69632);
+    CHECK(engine.memory().at("experts.owner0") * 49 == engine.memory().at("experts.owner1") * 15);
   }
   switches.hotnessCsv = csv.string();
   {

@@ -74,7 +74,7 @@ class MoeScratch {
   AlignedBuffer rows;        // unfused: [packed rows][D]
   AlignedBuffer sharedRows;  // unfused: [T][D]
   AlignedBuffer gathered;    // serial: one expert's inputs
-  AlignedBuffer gate;        // serial: [rows][F]; grouped: [threads][64][256]
+  AlignedBuffer gate;        // serial: [rows][F]; grouped: [threads][64][128]
   AlignedBuffer up;
   std::vector<Item> items;
 };
