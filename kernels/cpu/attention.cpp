@@ -108,13 +108,4 @@ AttentionTile stageRows(Isa isa, const float* rows, std::int64_t count, std::int
   return {tile, count};
 }
 
-std::int64_t attentionScratch(std::int64_t heads, std::int64_t dim, std::int64_t n) {
-  return attentionScratch(AttentionPath::streamed, heads, dim, n);
-}
-
-void attention(Isa isa, const float* q, const float* const* keys, std::int64_t n, std::int64_t heads,
-               std::int64_t dim, const float* sinks, float scale, float* scratch, float* out) {
-  attention(isa, AttentionPath::streamed, {q, keys, nullptr, {}, 0, 0, n, heads, dim, sinks, scale, out}, scratch);
-}
-
 }  // namespace qk::cpu

@@ -1,5 +1,10 @@
 // Owns the rows that the compressor carries from chunk to chunk, and the way of an entry from pooling to
 // storage.
+//
+// Bytes per token: 2 width 4 of raw rows written by the two matmuls straight into the state, read once for the
+// bias and once (ratio 4: in halves by two entries) for the pool; memory bound beside matmuls of 4 D width flops
+// a token. Kept: at most 1024 rows between slices (the engine's rule), and a checkpoint of 8 ratio-4 rows in 128
+// tokens, so a sequence of 8192 tokens of `small` holds 3/8 of the rows while it runs. simd/pool.cpp has the pool.
 #include "qk/compressor.h"
 
 #include <algorithm>

@@ -20,21 +20,22 @@ constexpr float kLargest = 3 * 0x1p126f;  // scales must stay finite
 constexpr int kOffset = 16;               // makes key codes unsigned
 
 // Twice the value over the block's scale: codes[32] in -12 .. 12; returns half the scale. x is on an E2M1
-// grid.
+// grid. The scale is the smallest power of two that is at least the largest magnitude / 6: by the bits, 2^(E-2)
+// for a magnitude up to 1.5 2^E, else 2^(E-1).
 float packBlock(const float* x, std::int8_t* codes) {
   std::int32_t top = std::bit_cast<std::int32_t>(kSmallest);
   for (int i = 0; i < 32; ++i) top = std::max(top, std::bit_cast<std::int32_t>(x[i]) & 0x7fffffff);
-  int outside = top > std::bit_cast<std::int32_t>(kLargest) ? 1 : 0;
-  const int exponent =
-      outside != 0 ? 0 : scaleExponent(static_cast<double>(std::bit_cast<float>(top)), 6) - 1;
-  const float inverse = std::ldexp(1.0f, -exponent);
-  for (int i = 0; outside == 0 && i < 32; ++i) {
-    const float code = x[i] * inverse;
-    codes[i] = static_cast<std::int8_t>(code);
-    outside += static_cast<float>(codes[i]) != code ? 1 : 0;
+  std::int32_t outside = top > std::bit_cast<std::int32_t>(kLargest) ? 1 : 0;
+  const std::int32_t scaleBits = outside != 0 ? 127 : (top >> 23) - 2 + ((top & 0x7fffff) > 0x400000 ? 1 : 0);
+  const float inverse = std::bit_cast<float>((2 * 127 + 1 - scaleBits) << 23);
+  if (outside == 0) {
+    std::int32_t whole[32];
+    for (int i = 0; i < 32; ++i) whole[i] = static_cast<std::int32_t>(x[i] * inverse);
+    for (int i = 0; i < 32; ++i) outside |= static_cast<float>(whole[i]) != x[i] * inverse ? 1 : 0;
+    for (int i = 0; i < 32; ++i) codes[i] = static_cast<std::int8_t>(whole[i]);
   }
   if (outside != 0) throw std::domain_error("a value of the indexer is not on the E2M1 grid of its block");
-  return std::ldexp(1.0f, exponent);
+  return 0.5f * std::bit_cast<float>(scaleBits << 23);
 }
 
 }  // namespace

@@ -86,8 +86,4 @@ std::int64_t topK(Isa isa, const float* scores, std::int64_t n, std::int64_t k, 
   return k;
 }
 
-std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t*, std::int32_t* out) {
-  return topK(Isa::portable, scores, n, k, out);
-}
-
 }  // namespace qk::cpu

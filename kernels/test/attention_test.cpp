@@ -1,5 +1,7 @@
 #include "qk/attention.h"
 
+#include <algorithm>
+
 #include "operation_check.h"
 
 using check::Doubles;
@@ -30,13 +32,13 @@ constexpr qk::AttentionPath kExactPaths[] = {qk::AttentionPath::masked, qk::Atte
                                              qk::AttentionPath::streamed, qk::AttentionPath::staged};
 
 Floats run(qk::Isa isa, const Inputs& in, qk::AttentionPath path = qk::AttentionPath::staged,
-           const std::vector<std::uint8_t>& kept = {}) {
+           const std::vector<std::uint8_t>& kept = {}, bool inPlace = false) {
   const Case& c = in.c;
   const std::vector<const float*> keys = in.keys();
   Floats scratch = check::poisoned(qk::cpu::attentionScratch(path, c.heads, c.dim, c.n));
-  Floats out = check::poisoned(c.heads * c.dim);
+  Floats out = inPlace ? in.q : check::poisoned(c.heads * c.dim);
   qk::AttentionOperands operands;
-  operands.q = in.q.data();
+  operands.q = inPlace ? out.data() : in.q.data();
   operands.keys = keys.data();
   operands.kept = kept.empty() ? nullptr : kept.data();
   operands.n = c.n;
@@ -204,12 +206,9 @@ TEST_CASE("heads do not depend on the heads beside them, and the output may lie 
     CHECK(
         check::sameBits(run(qk::bestIsa(), one), Floats(all.begin() + h * 64, all.begin() + (h + 1) * 64)));
   }
-  Floats inPlace = in.q;
-  Floats scratch(static_cast<std::size_t>(qk::cpu::attentionScratch(21, 64, 50)));
-  const std::vector<const float*> keys = in.keys();
-  qk::cpu::attention(qk::bestIsa(), inPlace.data(), keys.data(), 50, 21, 64, in.sinks.data(), 0.125f,
-                     scratch.data(), inPlace.data());
-  CHECK(check::sameBits(inPlace, all));
+  for (const qk::AttentionPath path : kExactPaths) {
+    CHECK(check::sameBits(run(qk::bestIsa(), in, path, {}, true), all));
+  }
 }
 
 TEST_CASE("a NaN in one key reaches every head, and no keys are refused") {
@@ -223,7 +222,6 @@ TEST_CASE("a NaN in one key reaches every head, and no keys are refused") {
     }
     for (const float y : run(isa, in, qk::AttentionPath::fastExp)) CHECK(std::isnan(y));
   }
-  CHECK_THROWS_AS(
-      qk::cpu::attention(qk::Isa::portable, nullptr, nullptr, 0, 1, 16, nullptr, 1, nullptr, nullptr),
-      std::invalid_argument);
+  CHECK_THROWS_AS(qk::cpu::attention(qk::Isa::portable, qk::AttentionPath::staged, {}, nullptr),
+                  std::invalid_argument);
 }

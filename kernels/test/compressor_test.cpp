@@ -1,5 +1,7 @@
 #include "qk/compressor.h"
 
+#include <algorithm>
+
 #include "operation_check.h"
 #include "qk/rms_norm.h"
 #include "qk/rope.h"

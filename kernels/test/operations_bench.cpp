@@ -77,11 +77,19 @@ void attention(qk::Isa isa) {
   const float* aligned =
       rows.data() + (64 - reinterpret_cast<std::uintptr_t>(rows.data()) % 64) % 64 / sizeof(float);
   for (std::int64_t j = 0; j < n; ++j) keys.push_back(aligned + (j * 7 % (2 * n)) * kDim);
-  Floats scratch(static_cast<std::size_t>(qk::cpu::attentionScratch(kHeads, kDim, n))), out(q.size());
-  measure("attention, 200 keys", 1, 6, 4.0 * n * kHeads * kDim, [&] {
-    qk::cpu::attention(isa, q.data(), keys.data(), n, kHeads, kDim, sinks.data(), 0.088f, scratch.data(),
-                       out.data());
-  });
+  constexpr qk::AttentionPath path = qk::AttentionPath::streamed;
+  Floats scratch(static_cast<std::size_t>(qk::cpu::attentionScratch(path, kHeads, kDim, n))), out(q.size());
+  qk::AttentionOperands operands;
+  operands.q = q.data();
+  operands.keys = keys.data();
+  operands.n = n;
+  operands.heads = kHeads;
+  operands.dim = kDim;
+  operands.sinks = sinks.data();
+  operands.scale = 0.088f;
+  operands.out = out.data();
+  measure("attention, 200 keys", 1, 6, 4.0 * n * kHeads * kDim,
+          [&] { qk::cpu::attention(isa, path, operands, scratch.data()); });
 }
 
 void compressor(qk::Isa isa, std::int64_t ratio) {
@@ -116,7 +124,6 @@ void indexer(qk::Isa isa) {
   const Floats projected = normals(heads * 128), w = normals(heads);
   Floats q, scores(n);
   qk::IndexerQuery query;
-  std::vector<std::uint32_t> scratch(n);
   std::vector<std::int32_t> rows(64);
   measure("indexerQuery", 1, 2, 0, [&] {
     q = projected;
@@ -125,7 +132,7 @@ void indexer(qk::Isa isa) {
   measure("indexerScores, 256", 1, 2, 2.0 * heads * 128 * n,
           [&] { qk::cpu::indexerScores(isa, query, keys, n, scores.data()); });
   measure("topK 64 of 256", 1, 2, 0,
-          [&] { qk::cpu::topK(scores.data(), n, 64, scratch.data(), rows.data()); });
+          [&] { qk::cpu::topK(isa, scores.data(), n, 64, rows.data()); });
 }
 
 void small(qk::Isa isa) {

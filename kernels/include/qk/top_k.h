@@ -11,10 +11,6 @@ namespace qk::cpu {
 // n log n at worst, n times the bits that tell the k-th score from its neighbours.
 std::int64_t topK(Isa isa, const float* scores, std::int64_t n, std::int64_t k, std::int32_t* out);
 
-// The same by the portable passes; `scratch` is not used.
-std::int64_t topK(const float* scores, std::int64_t n, std::int64_t k, std::uint32_t* scratch,
-                  std::int32_t* out);
-
 }  // namespace qk::cpu
 
 namespace qk::reference {
