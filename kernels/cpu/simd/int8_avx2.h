@@ -1,6 +1,7 @@
 // Owns the int8 tile kernel with AVX2: 16 weight rows by up to 4 tokens. Codes below 32: maddubs sums pairs of
-// products in int16, widened once a group, by the group's numerators where the block is folded. Q8_0 is unpacked to
-// int16, since maddubs would saturate.
+// products in int16, widened once a group, by the group's numerators where the block is folded. Codes of Q8_0 are
+// multiplied as int16, since maddubs would saturate. Operands that cost a shift and a mask are unpacked in registers
+// for each token tile; those that cost a look-up once for all.
 #pragma once
 
 #include "cpu/simd/tile_loop.h"
@@ -24,10 +25,11 @@ struct Int8Kernel {
   // Operands after which a pair of int16 is widened: 2 products of 127 * maxCode each.
   static constexpr int operandsPerSum = Format::groupLength == 32 && Format::maxCode <= 15 ? 8 : 4;
   static constexpr int sumsPerBlock = operandsPerBlock / operandsPerSum;
+  static constexpr bool direct = Format::unitOperands == operandsPerSum || wide;
 
   struct alignas(32) Token {
     std::int8_t q[128];
-    std::int16_t pairs[wide ? 128 : 2];
+    std::int16_t pairs[wide ? 128 : 2];  // of every 4 activations 0 and 2, then 1 and 3
     // Minus zero times the sum of a group's activations: of folding formats as a pair (sum, 0) of int16, which starts
     // the int16 sums; of Q2_K pairs of group sums; else int32.
     std::int32_t start[8];
@@ -35,11 +37,12 @@ struct Int8Kernel {
   };
 
   struct alignas(64) Unpacked {
-    std::uint8_t bytes[operandsPerBlock * 64 * (wide ? 2 : 1)];
+    std::uint8_t bytes[direct ? 64 : operandsPerBlock * 64];
     std::int16_t numerators[8 * 32];  // a pair a row
     float scales[8 * 16];
     std::int16_t minima[4 * 32];
     float minimum[16];
+    const std::byte* codes;
     int runs;
   };
 
@@ -48,8 +51,11 @@ struct Int8Kernel {
     __builtin_memcpy(token.q, x.q, sizeof token.q);
     token.scale = x.scale;
     if constexpr (wide) {
-      for (int i = 0; i < 128; ++i) token.pairs[i] = x.q[i];
-    } else if constexpr (Format::hasMinimum) {
+      for (int i = 0; i < 128; i += 4) {
+        for (int j = 0; j < 4; ++j) token.pairs[i + j] = x.q[i + (j % 2 * 2 + j / 2)];
+      }
+    }
+    if constexpr (Format::hasMinimum) {
       for (int i = 0; i < 4; ++i)
         token.start[i] = (x.negatedSum16[2 * i] & 0xffff) | x.negatedSum16[2 * i + 1] * 65536;
     } else if constexpr (Format::folds) {
@@ -64,13 +70,11 @@ struct Int8Kernel {
   static void unpack(const PackedMatrix& w, const std::byte* tile, std::int64_t block, std::int64_t,
                      Unpacked& out) {
     const PackedBlock packed = packedBlock<Format>(w.cols, tile, block);
+    prefetch(packed.codes + Format::codeBytes, Format::codeBytes);
     out.runs = packed.runs;
     runScales<Format>(packed, out.scales);
-    if constexpr (wide) {
-      unpackWide(packed.codes, out.bytes);
-    } else {
-      Format::operands(packed.codes, out.bytes);
-    }
+    out.codes = packed.codes;
+    if constexpr (!direct) unpackOperands<Format>(packed.codes, out.bytes);
     if constexpr (Format::folds) unpackNumerators(packed, out);
     if constexpr (Format::hasMinimum) store(out.minimum, Format::minimum(packed.scales));
   }
@@ -83,35 +87,26 @@ struct Int8Kernel {
 
  private:
   static void unpackNumerators(const PackedBlock& packed, Unpacked& out) {
+    // Byte r of 16 as two int16, r = 0..7; rows 8..15 are 8 further.
+    const __m256i twice = _mm256_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1,  //
+                                           4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1);
+    const __m256i twiceUpper = _mm256_or_si256(twice, _mm256_set1_epi8(8));
+    const __m256i mask = _mm256_set1_epi8(Format::hasMinimum ? 15 : 63);
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i* const numerators = reinterpret_cast<__m256i*>(out.numerators);
     for (int group = 0; group < 8; ++group) {
-      for (int half = 0; half < 2; ++half) {
-        const __m256i bytes = widenBytes(reinterpret_cast<const std::uint8_t*>(packed.scales) + 16 * group + 8 * half);
-        __m256i n = _mm256_and_si256(bytes, _mm256_set1_epi32(Format::hasMinimum ? 15 : 63));
-        if (packed.runs == 8) n = _mm256_set1_epi32(1);
-        n = _mm256_or_si256(n, _mm256_slli_epi32(n, 16));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(out.numerators + 32 * group + 16 * half), n);
-        if constexpr (Format::hasMinimum) {
-          __m256i* const pair = reinterpret_cast<__m256i*>(out.minima + 32 * (group / 2) + 16 * half);
-          const __m256i m = _mm256_srli_epi32(bytes, 4);
-          const __m256i both = _mm256_or_si256(_mm256_load_si256(pair), _mm256_slli_epi32(m, 16));
-          _mm256_store_si256(pair, group % 2 == 0 ? m : both);
-        }
-      }
+      const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(packed.scales + 16 * group));
+      const __m256i n = _mm256_and_si256(_mm256_broadcastsi128_si256(bytes), mask);
+      _mm256_store_si256(numerators + 2 * group, packed.runs == 8 ? ones : _mm256_shuffle_epi8(n, twice));
+      _mm256_store_si256(numerators + 2 * group + 1, packed.runs == 8 ? ones : _mm256_shuffle_epi8(n, twiceUpper));
     }
-  }
-
-  // Level = code - 128, as pairs of k: [pair][row][2].
-  static void unpackWide(const std::byte* codes, std::uint8_t* out) {
-    const __m256i zero = _mm256_set1_epi16(128);
-    const __m256i evenPair = _mm256_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1, 0, -1, 1, -1,
-                                              4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1);
-    const __m256i oddPair = _mm256_add_epi8(evenPair, _mm256_set1_epi16(2));
-    for (int s = 0; s < operandsPerBlock; ++s, out += 128) {
-      for (int half = 0; half < 2; ++half) {
-        const __m256i four = loadInts(codes + 64 * s + 32 * half);
-        __m256i* const to = reinterpret_cast<__m256i*>(out + 32 * half);
-        _mm256_store_si256(to, _mm256_sub_epi16(_mm256_shuffle_epi8(four, evenPair), zero));
-        _mm256_store_si256(to + 2, _mm256_sub_epi16(_mm256_shuffle_epi8(four, oddPair), zero));
+    if constexpr (Format::hasMinimum) {
+      for (int pair = 0; pair < 4; ++pair) {
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(packed.scales) + 32 * pair;
+        for (int row = 0; row < 16; ++row) {
+          out.minima[32 * pair + 2 * row] = static_cast<std::int16_t>(bytes[row] >> 4);
+          out.minima[32 * pair + 2 * row + 1] = static_cast<std::int16_t>(bytes[16 + row] >> 4);
+        }
       }
     }
   }
@@ -138,32 +133,41 @@ struct Int8Kernel {
         pairs[t].hi = pairs[t].lo;
       }
     }
+    const std::byte* const unit = Format::unit(w.codes, sum);
     const std::uint8_t* const operands = w.bytes + 64 * operandsPerSum * sum;
     const std::int64_t first = 4 * operandsPerSum * sum;
-#pragma GCC unroll 8
-    for (int s = 0; s < operandsPerSum; ++s) {
-      const __m256i lo = loadInts(operands + 64 * s);
-      const __m256i hi = loadInts(operands + 64 * s + 32);
+    unrolled<operandsPerSum>([&](auto s) __attribute__((always_inline)) {
+      Codes operand;
+      if constexpr (direct) {
+        operand = Format::template operand<s>(unit);
+      } else {
+        operand = loadCodes(operands + 64 * s);
+      }
 #pragma GCC unroll 4
       for (int t = 0; t < T; ++t) {
         const __m256i four = broadcastInt(x[t].q + first + 4 * s);
-        pairs[t].lo = _mm256_add_epi16(pairs[t].lo, _mm256_maddubs_epi16(lo, four));
-        pairs[t].hi = _mm256_add_epi16(pairs[t].hi, _mm256_maddubs_epi16(hi, four));
+        pairs[t].lo = _mm256_add_epi16(pairs[t].lo, _mm256_maddubs_epi16(operand.lo, four));
+        pairs[t].hi = _mm256_add_epi16(pairs[t].hi, _mm256_maddubs_epi16(operand.hi, four));
       }
-    }
+    });
   }
 
   template <int T>
   static void addWide(const Unpacked& w, const Token* x, int group, Sums (&dots)[T]) {
-    const std::uint8_t* const operands = w.bytes + 1024 * group;
-    for (int pair = 0; pair < 16; ++pair) {
-      const __m256i lo = loadInts(operands + 64 * pair);
-      const __m256i hi = loadInts(operands + 64 * pair + 32);
+    const std::byte* const unit = Format::unit(w.codes, group);
+    const __m256i low = _mm256_set1_epi16(255);
+    for (int s = 0; s < 8; ++s) {
+      const Codes operand = loadCodes(unit + 64 * s);
+      const Codes even{_mm256_and_si256(operand.lo, low), _mm256_and_si256(operand.hi, low)};
+      const Codes odd{_mm256_srli_epi16(operand.lo, 8), _mm256_srli_epi16(operand.hi, 8)};
 #pragma GCC unroll 4
       for (int t = 0; t < T; ++t) {
-        const __m256i two = broadcastInt(x[t].pairs + 32 * group + 2 * pair);
-        dots[t].lo = _mm256_add_epi32(dots[t].lo, _mm256_madd_epi16(lo, two));
-        dots[t].hi = _mm256_add_epi32(dots[t].hi, _mm256_madd_epi16(hi, two));
+        const __m256i x02 = broadcastInt(x[t].pairs + 32 * group + 4 * s);
+        const __m256i x13 = broadcastInt(x[t].pairs + 32 * group + 4 * s + 2);
+        dots[t].lo = _mm256_add_epi32(dots[t].lo, _mm256_madd_epi16(even.lo, x02));
+        dots[t].hi = _mm256_add_epi32(dots[t].hi, _mm256_madd_epi16(even.hi, x02));
+        dots[t].lo = _mm256_add_epi32(dots[t].lo, _mm256_madd_epi16(odd.lo, x13));
+        dots[t].hi = _mm256_add_epi32(dots[t].hi, _mm256_madd_epi16(odd.hi, x13));
       }
     }
   }
@@ -180,7 +184,7 @@ struct Int8Kernel {
 #pragma GCC unroll 4
       for (int t = 0; t < T; ++t) {
         dots[t] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-        if constexpr (!Format::folds && !wide) {
+        if constexpr (!Format::folds) {
           dots[t].lo = broadcastInt(x[t].start + run);
           dots[t].hi = dots[t].lo;
         }

@@ -8,6 +8,10 @@
 
 namespace qk::QK_ISA {
 
+// sum += 4 products of unsigned bytes of w and signed bytes of x a lane. The instruction is written out because gcc 12
+// copies the sum of the intrinsic to another register and back in every round of a loop.
+inline void addDot(__m512i& sum, __m512i w, __m512i x) { asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x)); }
+
 // Operands of folding formats are 128 + level * n (with 8 runs n = 1); Q2_K's are code * n.
 template <class Format>
 inline constexpr int operandZero = Format::folds && !Format::hasMinimum ? 128 : Format::zero;
@@ -15,7 +19,7 @@ inline constexpr int operandZero = Format::folds && !Format::hasMinimum ? 128 : 
 template <class Format>
 struct Int8Kernel {
   using Input = ActivationBlock;
-  static constexpr int widestTokens = 12;
+  static constexpr int widestTokens = 12;  // 24 sums, 2 operands and a broadcast activation fill the registers
   static constexpr int tilesAtOnce = 2;
 
   struct alignas(64) Token {
@@ -55,6 +59,7 @@ struct Int8Kernel {
   static void unpack(const PackedMatrix& w, const std::byte* tile, std::int64_t block, std::int64_t,
                      Unpacked& out) {
     const PackedBlock packed = packedBlock<Format>(w.cols, tile, block);
+    prefetch(packed.codes + Format::codeBytes, Format::codeBytes);
     out.runs = packed.runs;
     out.operands = out.bytes;
     runScales<Format>(packed, out.scales);
@@ -63,7 +68,7 @@ struct Int8Kernel {
     } else if constexpr (Format::maxCode == 255) {
       out.operands = reinterpret_cast<const std::uint8_t*>(packed.codes);
     } else {
-      Format::operands(packed.codes, out.bytes);
+      unpackOperands<Format>(packed.codes, out.bytes);
     }
   }
 
@@ -123,20 +128,19 @@ struct Int8Kernel {
 
   template <int R>
   static void multiplyRuns(const Unpacked* w, const Token* x, std::int64_t tokens, float* sums) {
-    const auto run = [&](auto runs, auto widest) {
-      eachTokenTile(tokens, widest, [&](std::int64_t first, int count) {
-        tokenTile<runs, R, widest>(w, x + first, count, sums + first * 16);
+    const auto run = [&](auto runs) {
+      eachTokenTile(tokens, widestTokens, [&](std::int64_t first, int count) {
+        tokenTile<runs, R, widestTokens>(w, x + first, count, sums + first * 16);
       });
     };
-    if constexpr (Format::folds) {
-      if (w->runs == 1) return run(Constant<1>{}, Constant<12>{});
-    }
+    if constexpr (Format::hasMinimum) return run(Constant<1>{});
+    if constexpr (!Format::folds) return run(Constant<128 / Format::groupLength>{});
     if constexpr (Format::folds && !Format::hasMinimum) {
-      if (w->runs == 2) return run(Constant<2>{}, Constant<6>{});
-      if (w->runs == 4) return run(Constant<4>{}, Constant<6>{});
-      return run(Constant<8>{}, Constant<6>{});
+      if (w->runs == 1) return run(Constant<1>{});
+      if (w->runs == 2) return run(Constant<2>{});
+      if (w->runs == 4) return run(Constant<4>{});
+      run(Constant<8>{});
     }
-    if constexpr (!Format::folds) run(Constant<128 / Format::groupLength>{}, Constant<6>{});
   }
 
   // Finds the tile of `count` tokens, 1 <= count <= T.
@@ -175,7 +179,7 @@ struct Int8Kernel {
           __builtin_memcpy(&four, x[t].q + 4 * s, sizeof four);
           const __m512i value = _mm512_set1_epi32(four);
 #pragma GCC unroll 2
-          for (int r = 0; r < R; ++r) dot[r][t] = _mm512_dpbusd_epi32(dot[r][t], operand[r], value);
+          for (int r = 0; r < R; ++r) addDot(dot[r][t], operand[r], value);
         }
       }
 #pragma GCC unroll 2

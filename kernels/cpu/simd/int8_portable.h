@@ -40,11 +40,7 @@ struct Int8Kernel {
     out.packedScales = packed.scales;
     runScales<Format>(packed, out.scales);
     std::uint8_t operands[operandsPerBlock * 64];
-    if constexpr (wide) {
-      __builtin_memcpy(operands, packed.codes, sizeof operands);
-    } else {
-      Format::operands(packed.codes, operands);
-    }
+    unpackOperands<Format>(packed.codes, operands);
     for (int k = 0; k < 128; ++k) {
       for (int row = 0; row < 16; ++row) {
         out.levels[16 * k + row] =

@@ -37,7 +37,8 @@ struct FloatKernel {
     float x[blockLength];
   };
   struct Unpacked {
-    alignas(64) float w[blockLength * 16];  // [k][row]
+    alignas(64) float w[blockLength * 16];
+    const float* rows;  // [k][16 rows]: w, or the packed tile itself
   };
 
   static void load(const float* input, std::int64_t block, std::int64_t k, Token& token) {
@@ -47,7 +48,13 @@ struct FloatKernel {
   static void unpack(const PackedMatrix&, const std::byte* tile, std::int64_t block, std::int64_t k,
                      Unpacked& out) {
     const std::byte* const first = tile + block * blockLength * Weights::stride;
-    for (std::int64_t i = 0; i < k; ++i) store(out.w + 16 * i, Weights::load(first + i * Weights::stride));
+    prefetch(first + k * Weights::stride, k * Weights::stride);
+    out.rows = out.w;
+    if constexpr (Weights::stride == 64) {
+      out.rows = reinterpret_cast<const float*>(first);
+    } else {
+      for (std::int64_t i = 0; i < k; ++i) store(out.w + 16 * i, Weights::load(first + i * Weights::stride));
+    }
   }
 
   static void multiply(const Unpacked* w, int tiles, std::int64_t k, const Token* x, std::int64_t tokens,
@@ -76,10 +83,13 @@ struct FloatKernel {
 #pragma GCC unroll 2
       for (int r = 0; r < R; ++r) acc[r][t] = loadF32(sums + (r * panelTokens + t) * 16);
     }
+    const float* rows[R];
+#pragma GCC unroll 2
+    for (int r = 0; r < R; ++r) rows[r] = w[r].rows;
     for (std::int64_t i = 0; i < k; ++i) {
       Lanes row[R];
 #pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) row[r] = loadF32(w[r].w + 16 * i);
+      for (int r = 0; r < R; ++r) row[r] = loadF32(rows[r] + 16 * i);
 #pragma GCC unroll 12
       for (int t = 0; t < T; ++t) {
         const Lanes value = broadcast(x[t].x[i]);

@@ -29,8 +29,8 @@ inline void unrolled(F f) {
   unrolled(f, std::make_integer_sequence<int, n>{});
 }
 
-// operands(codes, out): the 32 operands of a block, 64 bytes each. scale(scales, group): of a group, as it is in the
-// file. Codes are at most maxCode.
+// A block is read in units of `unitOperands` operands: operand<s>(unit) is one of them, unit(codes, i) where the i-th
+// begins. scale(scales, group): of a group, as it is in the file. Codes are at most maxCode.
 struct FormatROCmFP2 {
   static constexpr int groupLength = 16;
   static constexpr int zero = 1;
@@ -39,11 +39,11 @@ struct FormatROCmFP2 {
   static constexpr bool hasMinimum = false;
   static constexpr std::int64_t codeBytes = codeBytesROCmFP2;
   static constexpr std::int64_t scaleBytes = scaleBytes16;
-  static void operands(const std::byte* codes, std::uint8_t* out) {
-    for (int group = 0; group < 8; ++group, out += 256) {
-      const Codes four = loadCodes(codes + 64 * group);
-      unrolled<4>([&](auto s) { storeCodes(out + 64 * s, field<2 * s, 3>(four)); });
-    }
+  static constexpr int unitOperands = 4;
+  static const std::byte* unit(const std::byte* codes, int i) { return codes + 64 * i; }
+  template <int s>
+  static Codes operand(const std::byte* unit) {
+    return field<2 * s, 3>(loadCodes(unit));
   }
   static Lanes scale(const std::byte* scales, int group) { return loadUE4M3(scales + 16 * group); }
 };
@@ -57,24 +57,18 @@ struct FormatROCmFP3 {
   static constexpr std::int64_t codeBytes = codeBytesROCmFP3;
   static constexpr std::int64_t scaleBytes = scaleBytes16;
   static constexpr std::uint8_t levels[16] = {4, 5, 6, 8, 4, 3, 2, 0};  // by magnitude and sign
-  static void operands(const std::byte* codes, std::uint8_t* out) {
-    for (int step = 0; step < 4; ++step, codes += 192) {
-      const Codes sign = loadCodes(codes + 128);
-      for (int half = 0; half < 2; ++half, out += 256) {
-        const Codes four = loadCodes(codes + 64 * half);
-        const Codes signs = half == 0 ? sign : field<4, 15>(sign);
-        unrolled<4>([&](auto s) {
-          storeCodes(out + 64 * s, lookUp(levels, either(field<2 * s, 3>(four), moved<s>(signs))));
-        });
-      }
-    }
+  static constexpr int unitOperands = 8;
+  static const std::byte* unit(const std::byte* codes, int i) { return codes + 192 * i; }
+  template <int s>
+  static Codes operand(const std::byte* unit) {
+    const Codes magnitude = field<2 * (s % 4), 3>(loadCodes(unit + s / 4 * 64));
+    return lookUp(levels, either(magnitude, signAtBit2<s>(loadCodes(unit + 128))));
   }
   static Lanes scale(const std::byte* scales, int group) { return loadUE4M3(scales + 16 * group); }
 
  private:
-  // Bit s at bit 2.
   template <int s>
-  static Codes moved(Codes a) {
+  static Codes signAtBit2(Codes a) {
     if constexpr (s < 2) return maskedLeft<2 - s, 4>(a);
     if constexpr (s >= 2) return field<s - 2, 4>(a);
   }
@@ -86,14 +80,11 @@ struct Nibbles {
   static constexpr bool folds = false;
   static constexpr bool hasMinimum = false;
   static constexpr std::int64_t codeBytes = codeBytesNibbles;
-  static void operands(const std::byte* codes, std::uint8_t* out) {
-    for (int step = 0; step < 4; ++step, codes += 256, out += 512) {
-      for (int p = 0; p < 4; ++p) {
-        const Codes both = loadCodes(codes + 64 * p);
-        storeCodes(out + 64 * p, Levels::of(field<0, 15>(both)));
-        storeCodes(out + 256 + 64 * p, Levels::of(field<4, 15>(both)));
-      }
-    }
+  static constexpr int unitOperands = 8;
+  static const std::byte* unit(const std::byte* codes, int i) { return codes + 256 * i; }
+  template <int s>
+  static Codes operand(const std::byte* unit) {
+    return Levels::of(field<s / 4 * 4, 15>(loadCodes(unit + s % 4 * 64)));
   }
 };
 
@@ -153,6 +144,12 @@ struct FormatQ8_0 {
   static constexpr bool hasMinimum = false;
   static constexpr std::int64_t codeBytes = codeBytesQ8_0;
   static constexpr std::int64_t scaleBytes = scaleBytesF16;
+  static constexpr int unitOperands = 8;
+  static const std::byte* unit(const std::byte* codes, int i) { return codes + 512 * i; }
+  template <int s>
+  static Codes operand(const std::byte* unit) {
+    return loadCodes(unit + 64 * s);
+  }
   static Lanes scale(const std::byte* scales, int group) { return loadF16(scales + 32 * group); }
 };
 
@@ -165,10 +162,24 @@ struct FormatQ2_K {
   static constexpr bool hasMinimum = true;
   static constexpr std::int64_t codeBytes = codeBytesROCmFP2;
   static constexpr std::int64_t scaleBytes = scaleBytesQ2_K;
-  static void operands(const std::byte* codes, std::uint8_t* out) { FormatROCmFP2::operands(codes, out); }
+  static constexpr int unitOperands = 4;
+  static const std::byte* unit(const std::byte* codes, int i) { return codes + 64 * i; }
+  template <int s>
+  static Codes operand(const std::byte* unit) {
+    return FormatROCmFP2::operand<s>(unit);
+  }
   static Lanes scale(const std::byte* scales, int) { return loadF16(scales + 128); }
   static Lanes minimum(const std::byte* scales) { return loadF16(scales + 160); }
 };
+
+// The 32 operands of a block, 64 bytes each.
+template <class Format>
+inline void unpackOperands(const std::byte* codes, std::uint8_t* out) {
+  for (int i = 0; i < operandsPerBlock / Format::unitOperands; ++i, out += 64 * Format::unitOperands) {
+    const std::byte* const unit = Format::unit(codes, i);
+    unrolled<Format::unitOperands>([&](auto s) { storeCodes(out + 64 * s, Format::template operand<s>(unit)); });
+  }
+}
 
 // Where a block is in its tile.
 struct PackedBlock {
