@@ -15,6 +15,8 @@ namespace qk {
 
 namespace {
 
+constexpr std::int64_t kCheckpointTokens = 128;
+
 // First row that entries from position / ratio on need.
 std::int64_t firstNeeded(const CompressorShape& shape, std::int64_t position) {
   const std::int64_t block = position / shape.ratio - (shape.overlaps() ? 1 : 0);
@@ -53,7 +55,10 @@ void CompressorState::reserve(std::int64_t tokens) {
 }
 
 void CompressorState::copyPrefix(const CompressorState& other, std::int64_t position) {
-  other.requireRows(position);
+  other.requireReachable(position);
+  saved_ = std::min(other.saved_, position / kCheckpointTokens);
+  checkpoints_.assign(other.checkpoints_.begin(), other.checkpoints_.begin() + saved_ * 2 * checkpointFloats());
+  if (firstNeeded(shape_, position) < other.first_) return restore(position);
   const std::int64_t values = std::max<std::int64_t>(position - other.first_, 0) * shape_.width();
   k_.assign(other.k_.begin(), other.k_.begin() + values);
   z_.assign(other.z_.begin(), other.z_.begin() + values);
@@ -61,30 +66,61 @@ void CompressorState::copyPrefix(const CompressorState& other, std::int64_t posi
   position_ = position;
 }
 
-void CompressorState::drop() {
-  const std::int64_t needed = firstNeeded(shape_, position_);
+void CompressorState::drop(std::int64_t kept) {
+  const std::int64_t needed = std::min(firstNeeded(shape_, position_), std::max<std::int64_t>(position_ - kept, 0));
   if (needed <= first_) return;
+  for (std::int64_t p = (saved_ + 1) * kCheckpointTokens; p <= position_ && firstNeeded(shape_, p) < needed;
+       p += kCheckpointTokens) {
+    if (shape_.overlaps()) {
+      const float* const rows[] = {k(p - shape_.ratio), z(p - shape_.ratio)};
+      for (const float* row : rows) checkpoints_.insert(checkpoints_.end(), row, row + checkpointFloats());
+    }
+    ++saved_;
+  }
   const std::int64_t values = (needed - first_) * shape_.width();
   k_.erase(k_.begin(), k_.begin() + values);
   z_.erase(z_.begin(), z_.begin() + values);
   first_ = needed;
 }
 
-void CompressorState::requireRows(std::int64_t position) const {
-  if (position < 0 || position > position_ || firstNeeded(shape_, position) < first_) {
+std::int64_t CompressorState::reachable(std::int64_t position) const {
+  return firstNeeded(shape_, position) >= first_ ? position : position / kCheckpointTokens * kCheckpointTokens;
+}
+
+void CompressorState::requireReachable(std::int64_t position) const {
+  if (position < 0 || position > position_ || reachable(position) != position) {
     throw std::out_of_range("compressor rows from " + std::to_string(first_) + " to " +
                             std::to_string(position_) + " are kept: no way back to position " +
                             std::to_string(position));
   }
 }
 
-void CompressorState::truncate(std::int64_t position) {
-  requireRows(position);
-  const std::size_t values =
-      static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
-  k_.resize(values);
-  z_.resize(values);
+void CompressorState::restore(std::int64_t position) {
+  k_.clear();
+  z_.clear();
+  if (position > 0 && shape_.overlaps()) {
+    const std::int64_t floats = checkpointFloats();
+    const auto rows = checkpoints_.begin() + (position / kCheckpointTokens - 1) * 2 * floats;
+    k_.assign(rows, rows + floats);
+    z_.assign(rows + floats, rows + 2 * floats);
+  }
+  first_ = firstNeeded(shape_, position);
   position_ = position;
+}
+
+void CompressorState::truncate(std::int64_t position) {
+  requireReachable(position);
+  if (firstNeeded(shape_, position) < first_) {
+    restore(position);
+  } else {
+    const auto values =
+        static_cast<std::size_t>(std::max<std::int64_t>(position - first_, 0) * shape_.width());
+    k_.resize(values);
+    z_.resize(values);
+    position_ = position;
+  }
+  saved_ = std::min(saved_, position / kCheckpointTokens);
+  checkpoints_.resize(static_cast<std::size_t>(saved_ * 2 * checkpointFloats()));
 }
 
 }  // namespace qk

@@ -13,19 +13,29 @@ using Item = MoeScratch::Item;
 
 constexpr std::int64_t blockRows = activationBlock;  // weight rows an item: requantising owns whole blocks of F
 constexpr std::int64_t blockTiles = blockRows / tileRows;
-constexpr std::int64_t widestBlock = 256;             // columns of the output that an item owns
-constexpr std::int64_t rowsPerPass = 60;              // held at once: whole token tiles of 4, 6 and 12
-constexpr std::int64_t rowsPerItem = 4 * rowsPerPass;
-constexpr std::int64_t threadFloats = rowsPerPass * widestBlock;
+constexpr std::int64_t mostRows = 64;                 // of a pass: for so many the tile kernels unpack weights once
+constexpr std::int64_t passesPerItem = 4;
+constexpr std::int64_t threadFloats = mostRows * blockRows;
+
+// Rows of each pass over `rows` rows but the last: as few passes as there can be, evenly filled with whole token tiles.
+std::int64_t passRows(std::int64_t rows) {
+  constexpr std::int64_t tokenTile = 12;  // a multiple of the tile kernels' widths
+  const std::int64_t passes = (rows + mostRows - 1) / mostRows;
+  const std::int64_t even = (rows + passes - 1) / passes;
+  return std::min(mostRows, (even + tokenTile - 1) / tokenTile * tokenTile);
+}
 
 // Items of one expert: the rows of a block of weights follow on each other, so that it is read from memory once.
 void addItems(std::int64_t expert, const Rows& rows, std::int64_t weightRows, std::vector<Item>& items) {
   const auto e = static_cast<std::size_t>(expert);
   const std::int64_t blocks = (weightRows + blockRows - 1) / blockRows;
+  const std::int64_t first = rows.bounds[e];
   const std::int64_t last = rows.bounds[e + 1];
+  if (first == last) return;
+  const std::int64_t pass = passRows(last - first);
   for (std::int64_t block = 0; block < blocks; ++block) {
-    for (std::int64_t row = rows.bounds[e]; row < last; row += rowsPerItem) {
-      items.push_back({expert, row, std::min(rowsPerItem, last - row), block});
+    for (std::int64_t row = first; row < last; row += passesPerItem * pass) {
+      items.push_back({expert, row, std::min(passesPerItem * pass, last - row), pass, block});
     }
   }
 }
@@ -63,8 +73,8 @@ void gateUpItem(const Execution& ex, TokenTiles tiles, const MoeWeights& weights
   float* const g = scratch.gate.as<float>() + thread * threadFloats;
   float* const u = scratch.up.as<float>() + thread * threadFloats;
   const std::int64_t end = item.firstRow + item.rows;
-  for (std::int64_t first = item.firstRow; first < end; first += rowsPerPass) {
-    const std::int64_t count = std::min(rowsPerPass, end - first);
+  for (std::int64_t first = item.firstRow; first < end; first += item.pass) {
+    const std::int64_t count = std::min(item.pass, end - first);
     gate.run(firstTile, lastTile, first, count, g, blockRows);
     up.run(firstTile, lastTile, first, count, u, blockRows);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -89,11 +99,12 @@ struct Cut {
 
 // The cut with the least estimated time: rounds of items over the threads, and a part of an item for what threads
 // wait at the end, times what an item takes. Every band unpacks the weights again, which is worth some rows of an
-// expert; every block lays the activations side by side again, which is worth some columns.
+// expert; every block brings the hidden rows near again, which is worth some columns.
 Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::int64_t threads) {
   constexpr double unpackRows = 6;
-  constexpr double panelColumns = 6;
+  constexpr double hiddenColumns = 20;
   constexpr double waitedItems = 0.2;
+  constexpr std::int64_t widest = 1024;
   constexpr std::int64_t narrowest = 64;
   constexpr std::int64_t fewestBandTokens = 32;
   std::int64_t active = 0;
@@ -102,12 +113,12 @@ Cut cutOutput(const Shape& shape, const Rows& rows, std::int64_t tokens, std::in
   const std::int64_t mostBands = std::clamp<std::int64_t>(tokens / fewestBandTokens, 1, threads > 1 ? 2 * threads : 1);
   Cut best{};
   double least = 0;
-  for (std::int64_t width = widestBlock; width >= narrowest; width /= 2) {
+  for (std::int64_t width = widest; width >= narrowest; width /= 2) {
     const std::int64_t blocks = (shape.hidden + width - 1) / width;
     for (std::int64_t bands = 1; bands <= mostBands; ++bands) {
       const std::int64_t rounds = (blocks * bands + threads - 1) / threads;
       const double item = (rowsEach / static_cast<double>(bands) + unpackRows) *
-                          (static_cast<double>(std::min(width, shape.hidden)) + panelColumns);
+                          (static_cast<double>(std::min(width, shape.hidden)) + hiddenColumns);
       const double time = (static_cast<double>(rounds) + (threads > 1 ? waitedItems : 0)) * item;
       if (best.width != 0 && time >= least) continue;
       least = time;
@@ -161,19 +172,26 @@ class DownCombine {
     }
     if (first == last) return;
     const TileMatmul down(isa_, weights_.down->matrix(expert), hidden_, tiles_);
-    const std::int64_t firstTile = at.column / tileRows;
-    const std::int64_t lastTile = firstTile + (at.width + tileRows - 1) / tileRows;
     float* const y = scratch_.gate.as<float>() + thread * threadFloats;
-    for (; first < last; first += rowsPerPass) {
-      const std::int64_t count = std::min(rowsPerPass, last - first);
-      down.run(firstTile, lastTile, first, count, y, cut_.width);
-      for (std::int64_t i = 0; i < count; ++i) {
-        add_(y + i * cut_.width, at.width, out_ + rows_.tokenOf(first + i) * shape_.hidden + at.column);
+    for (const std::int64_t pass = passRows(last - first); first < last; first += pass) {
+      const std::int64_t count = std::min(pass, last - first);
+      for (std::int64_t done = 0; done < at.width; done += blockRows) {
+        addBlock(down, first, count, at.column + done, std::min(blockRows, at.width - done), y);
       }
     }
   }
 
  private:
+  // y: room for the rows' block of columns.
+  void addBlock(const TileMatmul& down, std::int64_t first, std::int64_t count, std::int64_t column,
+                std::int64_t width, float* y) const {
+    const std::int64_t firstTile = column / tileRows;
+    down.run(firstTile, firstTile + (width + tileRows - 1) / tileRows, first, count, y, blockRows);
+    for (std::int64_t i = 0; i < count; ++i) {
+      add_(y + i * blockRows, width, out_ + rows_.tokenOf(first + i) * shape_.hidden + column);
+    }
+  }
+
   struct Place {
     std::int64_t column, width;
     std::int64_t firstToken, lastToken;
@@ -232,8 +250,8 @@ void groupedDown(Execution& ex, const MoeOptions& options, const MoeWeights& wei
     const std::int64_t firstTile = item.block * blockTiles;
     const std::int64_t lastTile = std::min(down.tileCount(), firstTile + blockTiles);
     const std::int64_t end = item.firstRow + item.rows;
-    for (std::int64_t first = item.firstRow; first < end; first += rowsPerPass) {
-      kernel.run(firstTile, lastTile, first, std::min(rowsPerPass, end - first),
+    for (std::int64_t first = item.firstRow; first < end; first += item.pass) {
+      kernel.run(firstTile, lastTile, first, std::min(item.pass, end - first),
                  y + first * shape.hidden + item.block * blockRows, shape.hidden);
     }
   });

@@ -114,6 +114,78 @@ TEST_CASE("going back and on again gives the same bits; going back too far is re
   whole.truncate(40);
 }
 
+TEST_CASE("rows written in parts are those that were appended") {
+  check::Random random;
+  INFO("seed ", random.seed());
+  for (const qk::CompressorShape& shape : kShapes) {
+    const Sequence s(random, shape, 2 * shape.ratio + 3);
+    qk::CompressorState whole(shape);
+    s.appendTo(whole, s.tokens);
+    qk::CompressorState parts(shape);
+    s.appendTo(parts, 2);
+    parts.extend(s.tokens - 2);
+    std::copy(s.k.begin() + 2 * shape.width(), s.k.end(), parts.k(2));
+    std::copy(s.gate.begin() + 2 * shape.width(), s.gate.end(), parts.z(2));
+    parts.addBias(s.ape.data(), 5, s.tokens - 5);
+    parts.addBias(s.ape.data(), 2, 3);
+    for (std::int64_t j = 0; j < 2; ++j) {
+      CHECK(check::sameBits(pool(qk::bestIsa(), parts, j), pool(qk::bestIsa(), whole, j)));
+    }
+  }
+}
+
+TEST_CASE("dropped rows leave checkpoints: back at a multiple of 128 the entries have the same bits") {
+  check::Random random;
+  INFO("seed ", random.seed());
+  for (const qk::CompressorShape& shape : {qk::CompressorShape{4, 32}, qk::CompressorShape{128, 24}}) {
+    const Sequence s(random, shape, 1100);
+    qk::CompressorState whole(shape);
+    s.appendTo(whole, s.tokens);
+    const auto continues = [&](qk::CompressorState state) {
+      const std::int64_t from = state.entries();
+      s.appendTo(state, s.tokens - state.position());
+      bool same = state.entries() == whole.entries();
+      for (std::int64_t j = from; j < whole.entries(); ++j) {
+        same = same && check::sameBits(pool(qk::bestIsa(), state, j), pool(qk::bestIsa(), whole, j));
+      }
+      return same;
+    };
+    for (const std::int64_t step : {1, 7, 128, 129, 400}) {
+      qk::CompressorState state(shape);
+      while (state.position() < 1000) {
+        s.appendTo(state, std::min(step, 1000 - state.position()));
+        if (state.position() - state.firstRow() > 200) state.drop(150);
+      }
+      CHECK(state.position() - state.firstRow() <= 200 + shape.ratio);
+      for (const std::int64_t back : {1000, 999, 860, 700, 640, 513, 384, 129, 128, 127, 0}) {
+        INFO("ratio ", shape.ratio, " step ", step, " back ", back);
+        const std::int64_t reachable = state.reachable(back);
+        CHECK(reachable <= back);
+        CHECK((reachable == back || reachable == back / 128 * 128));
+        if (back >= 850 + shape.ratio) CHECK(reachable == back);
+        qk::CompressorState copy(shape);
+        s.appendTo(copy, 3);
+        copy.copyPrefix(state, reachable);
+        CHECK(copy.position() == reachable);
+        CHECK(continues(copy));
+        if (reachable < back) CHECK_THROWS_AS(copy.copyPrefix(state, back), std::out_of_range);
+        // and the copy can go back again, to where the state it came from could
+        copy.truncate(copy.reachable(reachable / 2));
+        CHECK(continues(copy));
+        state.truncate(reachable);
+        CHECK(continues(state));
+      }
+      // What was saved of another continuation is not taken.
+      s.appendTo(state, 127);
+      std::vector<float> other(static_cast<std::size_t>(600 * shape.width()), 1.0f);
+      state.append(other.data(), other.data(), s.ape.data(), 600);
+      state.drop(10);
+      state.truncate(state.reachable(127));
+      CHECK(continues(state));
+    }
+  }
+}
+
 TEST_CASE("a finished entry is normed, rotated at its block's first token and rounded for its kind") {
   check::Random random;
   INFO("seed ", random.seed());

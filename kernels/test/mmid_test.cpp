@@ -86,6 +86,18 @@ TEST_CASE("every way equals plain loops to the bit for every weight type") {
   }
 }
 
+TEST_CASE("every way equals plain loops to the bit for the 4-bit and k-quant types") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  Random random(seed);
+  for (const Type type : {Type::ROCmFP4, Type::ROCmFP4_FAST, Type::MXFP4, Type::Q2_K}) {
+    // Q2_K takes whole blocks of 256 columns.
+    const std::int64_t width = type == Type::Q2_K ? 256 : 96;
+    const Layer layer(random, {type, type, type}, 3, width, width);
+    checkLayer(random, layer, nullptr, sortedSlots(randomRouting(random, 9, 2, 3)));
+  }
+}
+
 TEST_CASE("every count of rows of an expert from 1 to 70, duplicates of an expert in a token included") {
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);

@@ -45,6 +45,11 @@ AttentionBlock::AttentionBlock(const qk::Dimensions& dimensions, const Switches&
       plainRope_(qk::ropeFrequencies(dimensions, 0)),
       compressRope_(qk::ropeFrequencies(dimensions, 4)) {}
 
+std::int64_t AttentionBlock::bytesPerToken(const qk::Dimensions& dimensions) {
+  return Operand::rowBytes(dimensions.hidden) + Operand::rowBytes(dimensions.queryRank) +
+         dimensions.queryRank * static_cast<std::int64_t>(sizeof(float));
+}
+
 std::int64_t AttentionBlock::bytes() const {
   std::int64_t total = 0;
   for (const Scratch<float>* scratch : {&queryRows_, &heads_, &indexerQueries_, &indexerHeads_, &groupOutput_}) {
@@ -154,7 +159,8 @@ void AttentionBlock::writeIndexedEntries(const Run& run, const CompressorWeights
   indexed.entries.extend(after - before);
   // Items are groups of entries as they lie, so that no two threads write to one cache line.
   const std::int64_t firstGroup = before / kEntriesPerItem;
-  run.execution.pool.run((after + kEntriesPerItem - 1) / kEntriesPerItem - firstGroup, [&](std::int64_t item, int thread) {
+  const std::int64_t groups = (after + kEntriesPerItem - 1) / kEntriesPerItem - firstGroup;
+  run.execution.pool.run(groups, [&](std::int64_t item, int thread) {
     const std::int64_t group = (firstGroup + item) * kEntriesPerItem;
     std::vector<float>& entry = threads_[static_cast<std::size_t>(thread)].scores;
     entry.resize(static_cast<std::size_t>(run.dimensions.indexerDim));
@@ -219,7 +225,8 @@ void AttentionBlock::maskSelected(const Run& run, std::int64_t count, std::int64
     std::fill(masks + begin * visible, masks + end * visible, std::uint8_t{0});
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int32_t* rows = selection_.rows + t * selection_.rowStride;
-      for (std::int64_t i = 0; i < selection_.counts[static_cast<std::size_t>(t)]; ++i) masks[t * visible + rows[i]] = 1;
+      const std::int64_t n = selection_.counts[static_cast<std::size_t>(t)];
+      for (std::int64_t i = 0; i < n; ++i) masks[t * visible + rows[i]] = 1;
     }
   });
   selection_.mask = masks;

@@ -14,6 +14,9 @@ class AttentionBlock {
   // One rope table a kind of layer.
   AttentionBlock(const qk::Dimensions& dimensions, const Switches& switches);
 
+  // What a token takes of the workspace, without what does not grow with the tokens.
+  static std::int64_t bytesPerToken(const qk::Dimensions& dimensions);
+
   // inOut [tokens][D]: the normed input, overwritten by the output. Writes the chunk's rows into `state`.
   void run(const Run& run, const Layer& layer, LayerState& state, float* inOut);
   std::int64_t bytes() const;

@@ -29,7 +29,7 @@ qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
 // What the prefix cache may hold: much beside a small model's sequences, little beside a large model.
 std::int64_t mostCacheBytes(const Model& model) {
   constexpr std::int64_t least = std::int64_t{32} << 20;
-  return std::max(least, model.fileBytes() / 8);
+  return std::max(least, model.fileBytes() / 16);
 }
 
 // Keeps the process at what it uses. By default the C library takes ever larger blocks from its own heap once

@@ -10,14 +10,17 @@ namespace {
 constexpr std::int64_t kTokensPerItem = 32;
 constexpr std::int64_t kFewestSliceTokens = 256;
 
-// Tokens that go through the layers together: a whole chunk, unless its workspace would be out of proportion to
-// the model. A twelfth of the file keeps the process below 1.5 times the file; only small models have to slice.
-std::int64_t sliceTokens(const Model& model) {
+constexpr std::int64_t kShortContext = 4096;
+
+// The most tokens that go through the layers together. Experts want many rows, and their weights are read once a
+// slice; the workspace of a slice is bounded by a sixteenth of the file. Counted for the default plan, so that all
+// plans run on the same slices.
+std::int64_t mostTokens(const Model& model) {
   const qk::Dimensions& d = model.dimensions();
-  const std::int64_t floatsPerToken =
-      d.hidden * (d.streams + d.expertsUsed + 3) + (d.expertsUsed + d.sharedExperts) * d.expertHidden * 2 +
-      d.heads * d.headDim * 2;
-  const std::int64_t fitting = model.fileBytes() / 12 / (floatsPerToken * static_cast<std::int64_t>(sizeof(float)));
+  const std::int64_t streams = d.streams * d.hidden * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t perToken = streams + HyperBlock::bytesPerToken(d) + AttentionBlock::bytesPerToken(d) +
+                                ExpertBlock::bytesPerToken(model, Switches{});
+  const std::int64_t fitting = model.fileBytes() / 16 / perToken;
   return std::max(kFewestSliceTokens, fitting / kFewestSliceTokens * kFewestSliceTokens);
 }
 
@@ -27,7 +30,7 @@ Forward::Forward(const Model& model, const Switches& switches, qk::Execution exe
     : model_(model),
       switches_(switches),
       execution_(execution),
-      sliceTokens_(sliceTokens(model)),
+      mostTokens_(mostTokens(model)),
       attention_(model.dimensions(), switches),
       experts_(switches, owners) {}
 
@@ -39,20 +42,28 @@ void Forward::run(State& state, const std::int32_t* tokens, std::int64_t count, 
                   float* logits, StageClock& clock, const std::atomic<bool>& cancelled) {
   const std::int64_t start = state.length();
   const qk::MoePlan plan = switches_.grouped(count) ? qk::MoePlan::grouped : qk::MoePlan::serial;
-  state.reserve(count);
-  try {
-    for (std::int64_t done = 0; done < count; done += sliceTokens_) {
-      const std::int64_t slice = std::min(sliceTokens_, count - done);
-      const LogitRows rows = wanted == LogitRows::Last && done + slice < count ? LogitRows::None : wanted;
+  const std::int64_t most = sliceTokens(start, count);
+  for (std::int64_t done = 0; done < count; done += most) {
+    const std::int64_t slice = std::min(most, count - done);
+    const LogitRows rows = wanted == LogitRows::Last && done + slice < count ? LogitRows::None : wanted;
+    state.reserve(slice);
+    try {
       evaluate(state, Run{model_.dimensions(), execution_, clock, start + done, slice}, plan, tokens + done, rows,
                logits, cancelled);
-      if (rows == LogitRows::All) logits += slice * model_.dimensions().vocabulary;
-      state.append(tokens + done, slice);
+    } catch (...) {
+      state.truncate(start + done);
+      throw;
     }
-  } catch (...) {
-    state.truncate(start);
-    throw;
+    if (rows == LogitRows::All) logits += slice * model_.dimensions().vocabulary;
+    state.append(tokens + done, slice);
   }
+}
+
+std::int64_t Forward::sliceTokens(std::int64_t start, std::int64_t count) const {
+  const bool longContext = start + count > kShortContext;
+  const std::int64_t most = longContext ? std::min(mostTokens_, switches_.longContextChunk) : mostTokens_;
+  const std::int64_t slices = (count + most - 1) / most;
+  return (count + slices - 1) / slices;  // of about one size
 }
 
 void Forward::evaluate(State& state, const Run& run, qk::MoePlan plan, const std::int32_t* tokens,

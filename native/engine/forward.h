@@ -11,7 +11,7 @@
 
 namespace qe {
 
-// A request was cancelled while a chunk ran; the state is as it was before that chunk.
+// A request was cancelled while a chunk ran; the state ends with the last slice that was evaluated whole.
 class Cancelled : public std::exception {
  public:
   const char* what() const noexcept override { return "the request was cancelled"; }
@@ -25,12 +25,14 @@ class Forward {
   Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners);
 
   // Evaluates `count` tokens at position state.length() and appends them. logits: [count][V] for All, [V]
-  // for Last. Throws Cancelled; after any exception the state is as it was.
+  // for Last. Throws Cancelled; after any exception the state is as it was, or holds the first slices of the chunk.
   void run(State& state, const std::int32_t* tokens, std::int64_t count, LogitRows wanted, float* logits,
            StageClock& clock, const std::atomic<bool>& cancelled);
   std::int64_t bytes() const;
 
  private:
+  // Tokens that go through the layers together, of a chunk of `count` tokens that begins at `start`.
+  std::int64_t sliceTokens(std::int64_t start, std::int64_t count) const;
   // A slice of the chunk through all layers; its rows are written but not yet appended.
   void evaluate(State& state, const Run& run, qk::MoePlan plan, const std::int32_t* tokens, LogitRows wanted,
                 float* logits, const std::atomic<bool>& cancelled);
@@ -39,7 +41,7 @@ class Forward {
   const Model& model_;
   const Switches& switches_;
   qk::Execution execution_;
-  std::int64_t sliceTokens_;
+  std::int64_t mostTokens_;  // of a slice, by memory
   HyperBlock hyper_;
   AttentionBlock attention_;
   ExpertBlock experts_;

@@ -17,6 +17,11 @@ class HyperBlock {
   // The last merge of the streams of `tokens` tokens, RMS-normed: [tokens][D].
   const float* head(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
                     const float* streams, std::int64_t tokens);
+  // What a token takes of the workspace.
+  static std::int64_t bytesPerToken(const qk::Dimensions& dimensions) {
+    const std::int64_t n = dimensions.streams;
+    return (dimensions.hidden + n + n * n) * static_cast<std::int64_t>(sizeof(float));
+  }
   std::int64_t bytes() const { return input_.bytes() + post_.bytes() + mix_.bytes(); }
 
  private:

@@ -54,13 +54,13 @@ State& PrefixCache::acquire(const std::vector<std::int32_t>& tokens, bool reuse)
   std::int64_t shared = 0;
   if (reuse && slots_ > 0) {
     for (Slot& slot : held_) {
-      const std::int64_t common = commonPrefix(slot.state->tokens(), tokens);
-      if (common > shared) {
+      const std::int64_t common = std::min(commonPrefix(slot.state->tokens(), tokens), total - 1);
+      const std::int64_t usable = slot.state->reachable(common);
+      if (usable > shared) {
         best = &slot;
-        shared = common;
+        shared = usable;
       }
     }
-    shared = std::min(shared, total - 1);
   }
   Slot* chosen = best;
   if (best == nullptr || shared == 0) {

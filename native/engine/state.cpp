@@ -8,10 +8,15 @@ namespace qe {
 namespace {
 
 constexpr std::int64_t kFloat = static_cast<std::int64_t>(sizeof(float));
+// Raw rows of the compressors: down to the fewer when there are more than the more.
+constexpr std::int64_t kFewerRows = 512;
+constexpr std::int64_t kMoreRows = 1024;
+// What a sequence of many tokens is taken to hold at once.
+constexpr std::int64_t kUsualRows = 3072;
 
 // k and z rows of a compressor.
-std::int64_t rowBytes(const qk::CompressorState& rows, std::int64_t tokens) {
-  return tokens * rows.shape().width() * 2 * kFloat;
+std::int64_t rowBytes(const qk::CompressorState& rows, std::int64_t count) {
+  return count * rows.shape().width() * 2 * kFloat;
 }
 
 LayerState makeLayer(const qk::Dimensions& dimensions, std::int32_t ratio, std::int64_t contextTokens) {
@@ -41,10 +46,27 @@ State::State(const qk::Dimensions& dimensions, std::int64_t contextTokens) : cap
 void State::reserve(std::int64_t count) {
   if (count > capacity_ - length()) throw std::length_error("a sequence grew beyond the context");
   highest_ = std::max(highest_, length() + count);
+  mostRows_ = std::max(mostRows_, std::min(length(), kMoreRows) + count);
 }
 
 void State::append(const std::int32_t* tokens, std::int64_t count) {
   tokens_.insert(tokens_.end(), tokens, tokens + count);
+  const auto bound = [](qk::CompressorState& rows) {
+    if (rows.position() - rows.firstRow() > kMoreRows) rows.drop(kFewerRows);
+  };
+  for (LayerState& layer : layers_) {
+    if (layer.compressed) bound(layer.compressed->rows);
+    if (layer.indexed) bound(layer.indexed->rows);
+  }
+}
+
+std::int64_t State::reachable(std::int64_t length) const {
+  std::int64_t all = length;
+  for (const LayerState& layer : layers_) {
+    if (layer.compressed) all = std::min(all, layer.compressed->rows.reachable(length));
+    if (layer.indexed) all = std::min(all, layer.indexed->rows.reachable(length));
+  }
+  return all;
 }
 
 void State::truncate(std::int64_t length) {
@@ -75,23 +97,26 @@ void State::copyPrefix(const State& other, std::int64_t length) {
     }
   }
   highest_ = std::max(highest_, length);
+  mostRows_ = std::max(mostRows_, std::min(length, other.mostRows_));
   truncate(length);
 }
 
-std::int64_t State::bytesOf(std::int64_t tokens) const {
+std::int64_t State::bytesOf(std::int64_t tokens) const { return bytesOf(tokens, std::min(tokens, kUsualRows)); }
+
+std::int64_t State::bytesOf(std::int64_t tokens, std::int64_t rows) const {
   std::int64_t total = 0;
   for (const LayerState& layer : layers_) {
     total += tokens * layer.keys.width() * kFloat;
     if (layer.compressed) {
       const CompressedKeys& compressed = *layer.compressed;
-      total += rowBytes(compressed.rows, tokens) +
+      total += rowBytes(compressed.rows, rows) +
                tokens / compressed.rows.shape().ratio * compressed.entries.width() * kFloat;
     }
     if (layer.indexed) {
       const qk::IndexerKeys& entries = layer.indexed->entries;
       const std::int64_t codeBytes =
           entries.rounded() ? entries.dim() + entries.dim() / 32 * kFloat : entries.dim() * kFloat;
-      total += rowBytes(layer.indexed->rows, tokens) + tokens / layer.indexed->rows.shape().ratio * codeBytes;
+      total += rowBytes(layer.indexed->rows, rows) + tokens / layer.indexed->rows.shape().ratio * codeBytes;
     }
   }
   return total;

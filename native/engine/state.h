@@ -1,6 +1,7 @@
 // Owns what a sequence leaves behind for later tokens: keys, compressor rows and compressed entries of every
-// layer. Everything lies in the order of positions, so cutting a state short is only forgetting, at any
-// token: the compressors' raw rows are kept too, and the next chunk continues a half-filled block exactly.
+// layer. Everything lies in the order of positions, so cutting a state short is only forgetting. The raw rows of
+// the compressors, most of a state, are kept for the last tokens alone: there a state can be cut at any token and
+// the next chunk continues a half-filled block exactly; further back it can be cut at multiples of 128.
 #pragma once
 
 #include <cstdint>
@@ -44,18 +45,24 @@ class State {
   void reserve(std::int64_t count);
   // Makes rows that were written part of the sequence.
   void append(const std::int32_t* tokens, std::int64_t count);
-  // Forgets everything from position `length` on, rows of an unfinished chunk too.
+  // The most tokens, at most `length` <= length(), that the state can be cut to.
+  std::int64_t reachable(std::int64_t length) const;
+  // Forgets everything from position `length` on, rows of an unfinished chunk too. Throws std::out_of_range when
+  // that is not reachable.
   void truncate(std::int64_t length);
-  // Becomes the first `length` tokens of another state of the same model.
+  // Becomes the first `length` tokens of another state of the same model, reachable there.
   void copyPrefix(const State& other, std::int64_t length);
   // Bytes held: of every row that was ever written, for a row cut off keeps its memory.
-  std::int64_t bytes() const { return bytesOf(highest_); }
-  // What `tokens` tokens take.
+  std::int64_t bytes() const { return bytesOf(highest_, mostRows_); }
+  // What `tokens` tokens take, evaluated some thousands at a time.
   std::int64_t bytesOf(std::int64_t tokens) const;
 
  private:
+  std::int64_t bytesOf(std::int64_t tokens, std::int64_t rows) const;
+
   std::int64_t capacity_;
-  std::int64_t highest_ = 0;  // most tokens ever written
+  std::int64_t highest_ = 0;   // most tokens ever written
+  std::int64_t mostRows_ = 0;  // most raw rows ever held at once
   std::vector<std::int32_t> tokens_;
   std::vector<LayerState> layers_;
 };

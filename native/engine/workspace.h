@@ -43,6 +43,11 @@ class Operand {
   // The rows from `firstRow` on.
   qk::Inputs from(std::int64_t firstRow) const;
   std::int64_t bytes() const { return blocks_.bytes(); }
+  // Of a row of `cols` in int8.
+  static std::int64_t rowBytes(std::int64_t cols) {
+    const std::int64_t blocks = (cols + qk::activationBlock - 1) / qk::activationBlock;
+    return blocks * static_cast<std::int64_t>(sizeof(qk::ActivationBlock));
+  }
 
  private:
   const float* values_ = nullptr;

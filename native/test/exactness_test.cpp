@@ -210,3 +210,49 @@ TEST_CASE("a long prompt is exact") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"), {.threads = 3, .grouped = false});
   CHECK(firstDifference(engine.logits(tokens, 512, test::never), whole, 512) == -1);
 }
+
+// Cuts beyond the rows that a long sequence keeps of its compressors go back to a multiple of 128.
+TEST_CASE("a long sequence is reused from a checkpoint with the bits of a cold run") {
+  qe::Engine engine = open(test::Models::get().unit("rocmfp2"), {.contextTokens = 4400});
+  const std::vector<std::int32_t> tokens = prompt(kLongTokens, 9);
+  engine.complete({.tokens = tokens, .chunk = 700, .reuseCache = false}, nullptr, test::never);
+  for (const std::size_t cut : {kLongTokens - 5, std::size_t{200}, std::size_t{130}}) {
+    CAPTURE(cut);
+    std::vector<std::int32_t> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(cut));
+    for (std::size_t i = cut; i < cut + 50; ++i) other.push_back((tokens[i % kLongTokens] + 1) % 512);
+    const qe::Result reused = engine.complete({.tokens = other, .chunk = 50}, nullptr, test::never);
+    CHECK(reused.cacheTokens >= static_cast<std::int64_t>(cut / 128 * 128));
+    CHECK(reused.cacheTokens <= static_cast<std::int64_t>(cut));
+    const qe::Result cold =
+        open(test::Models::get().unit("rocmfp2")).complete({.tokens = other}, nullptr, test::never);
+    CHECK(firstDifference(reused.logits, cold.logits, 512) == -1);
+  }
+}
+
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("DFLASH_DS4_LONG_CONTEXT_CHUNK bounds a long context's slices, changes no bit and leaves nothing behind") {
+  const std::vector<std::int32_t> longest = prompt(4200, 3);
+  const std::vector<std::int32_t> brief = prompt(300, 4);
+  const auto request = [](const std::vector<std::int32_t>& tokens) {
+    return qe::Request{.tokens = tokens, .chunk = 8192, .reuseCache = false};
+  };
+  // A slice sorts its routes once a layer.
+  const auto slices = [](qe::Engine& engine, const qe::Request& what, std::vector<float>& logits) {
+    const std::uint64_t before = engine.counters().at("route_sort");
+    logits = engine.complete(what, nullptr, test::never).logits;
+    return (engine.counters().at("route_sort") - before) / 4;
+  };
+  std::vector<float> expectedLong, expectedBrief, logits;
+  qe::Engine whole = open(test::Models::get().unit("rocmfp2"), {.contextTokens = 4400});
+  const std::uint64_t briefSlices = slices(whole, request(brief), expectedBrief);
+  CHECK(slices(whole, request(longest), expectedLong) == (4200 + 255) / 256);
+  qe::Switches switches;
+  switches.longContextChunk = 100;
+  qe::Engine narrow =
+      open(test::Models::get().unit("rocmfp2"), {.contextTokens = 4400, .switches = switches});
+  CHECK(slices(narrow, request(longest), logits) == 42);
+  CHECK(firstDifference(logits, expectedLong, 512) == -1);
+  CHECK(slices(narrow, request(brief), logits) == briefSlices);
+  CHECK(firstDifference(logits, expectedBrief, 512) == -1);
+}
+#endif

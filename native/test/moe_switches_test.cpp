@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/expert_block.h"
 #include "scratch_folder.h"
 #include "test_models.h"
 
@@ -155,4 +156,30 @@ TEST_CASE("owners without threads and hotness that cannot be read are refused wi
   std::ofstream(csv) << "0,0,1\n4,0,1\n";
   switches.hotnessCsv = csv.string();
   CHECK(messageOf([&] { open(switches, 2); }) == csv.string() + ", line 2: layer 4 is not below 4");
+}
+
+TEST_CASE("the workspace of the experts grows by what a token is said to take, and the fused sum holds no rows") {
+  qk::ThreadPool pool(1);
+  const qe::Model model(test::Models::get().unit("rocmfp2"), pool);
+  const auto bytesAt = [&](const qe::Switches& switches, std::int64_t tokens) {
+    qk::Counters counters;
+    qk::Execution execution{pool, qk::bestIsa(), counters};
+    qe::StageClock clock;
+    qe::ExpertBlock block(switches, nullptr);
+    std::vector<float> rows(static_cast<std::size_t>(tokens * model.dimensions().hidden), 0.5f);
+    const qk::MoePlan plan = switches.grouped(tokens) ? qk::MoePlan::grouped : qk::MoePlan::serial;
+    block.run({model.dimensions(), execution, clock, 0, tokens}, model.layers().back().experts, nullptr, plan,
+              rows.data());
+    return block.bytes();
+  };
+  qe::Switches unfused;
+  unfused.fusedCombine = false;
+  for (const qe::Switches& switches : {qe::Switches{}, unfused}) {
+    const auto grown = static_cast<double>(bytesAt(switches, 3000) - bytesAt(switches, 1000)) / 2000;
+    const auto said = static_cast<double>(qe::ExpertBlock::bytesPerToken(model, switches));
+    CHECK(grown > 0.9 * said);
+    CHECK(grown < 1.02 * said);
+  }
+  const std::int64_t rows = (model.dimensions().expertsUsed + 1) * model.dimensions().hidden * 4;
+  CHECK(qe::ExpertBlock::bytesPerToken(model, unfused) - qe::ExpertBlock::bytesPerToken(model, {}) == rows);
 }

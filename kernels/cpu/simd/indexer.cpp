@@ -50,7 +50,8 @@ struct KeyCodes {
     }
     const __m256i ones = _mm256_set1_epi16(1);
     const __m256i sums = _mm256_set1_epi32(start);
-    return {_mm256_add_epi32(sums, _mm256_madd_epi16(low, ones)), _mm256_add_epi32(sums, _mm256_madd_epi16(high, ones))};
+    return {_mm256_add_epi32(sums, _mm256_madd_epi16(low, ones)),
+            _mm256_add_epi32(sums, _mm256_madd_epi16(high, ones))};
   }
   const std::uint8_t* k;
 };

@@ -19,7 +19,8 @@ struct CompressorShape {
 };
 
 // Raw (k, z) rows of consecutive tokens, kept as long as a later entry needs them: so the chunks in which
-// tokens arrive cannot show in an entry's bits. Copyable: a copy is a snapshot.
+// tokens arrive cannot show in an entry's bits. Rows that are dropped leave checkpoints behind: multiples of
+// 128 tokens stay within reach of truncate and copyPrefix. Copyable: a copy is a snapshot.
 class CompressorState {
  public:
   explicit CompressorState(CompressorShape shape) : shape_(shape) {}
@@ -35,14 +36,17 @@ class CompressorState {
   // Makes room for `tokens` rows in all, so that none moves when one is appended. Untouched room costs no
   // memory where the allocator maps large blocks lazily.
   void reserve(std::int64_t tokens);
-  // Becomes another state of the same shape, gone back to `position` tokens; throws as truncate does.
+  // Becomes another state of the same shape, gone back to `position` tokens; throws as truncate does. Keeps its
+  // memory.
   void copyPrefix(const CompressorState& other, std::int64_t position);
   // Tokens seen so far; complete entries so far = position() / ratio.
   std::int64_t position() const { return position_; }
   std::int64_t entries() const { return position_ / shape_.ratio; }
-  // Forgets the rows that no entry from entries() on needs.
-  void drop();
-  // Goes back to `position` tokens; throws std::out_of_range when rows that this needs were dropped.
+  // Forgets all rows but the last `kept` and those that entries from entries() on need.
+  void drop(std::int64_t kept = 0);
+  // The most tokens, at most `position` <= position(), that it can go back to.
+  std::int64_t reachable(std::int64_t position) const;
+  // Goes back to `position` tokens; throws std::out_of_range when that is not reachable.
   void truncate(std::int64_t position);
   // Row of the absolute position; it must not have been dropped.
   const float* k(std::int64_t position) const { return k_.data() + (position - first_) * shape_.width(); }
@@ -52,13 +56,18 @@ class CompressorState {
   std::int64_t firstRow() const { return first_; }
 
  private:
-  // Throws std::out_of_range when rows that `position` tokens need were dropped.
-  void requireRows(std::int64_t position) const;
+  void requireReachable(std::int64_t position) const;
+  // The rows that going on from `position` needs are those of a checkpoint.
+  void restore(std::int64_t position);
+  // Floats of k, and of z, of a checkpoint.
+  std::int64_t checkpointFloats() const { return shape_.overlaps() ? shape_.ratio * shape_.width() : 0; }
 
   CompressorShape shape_;
   std::int64_t first_ = 0;     // absolute position of row 0
   std::int64_t position_ = 0;  // absolute position after the last row
   UninitialisedVector<float> k_, z_;
+  std::int64_t saved_ = 0;                  // checkpoints: of 128, 256 .. 128 saved_ tokens
+  UninitialisedVector<float> checkpoints_;  // [saved][k, z] of the block before each
 };
 
 }  // namespace qk

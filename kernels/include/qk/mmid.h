@@ -59,6 +59,7 @@ class MoeScratch {
     std::int64_t expert;
     std::int64_t firstRow;  // packed
     std::int64_t rows;
+    std::int64_t pass;   // rows of each pass over them
     std::int64_t block;  // of 128 weight rows
   };
   // What the down projection of some rows reads.
@@ -73,7 +74,7 @@ class MoeScratch {
   AlignedBuffer rows;        // unfused: [packed rows][D]
   AlignedBuffer sharedRows;  // unfused: [T][D]
   AlignedBuffer gathered;    // serial: one expert's inputs
-  AlignedBuffer gate;        // serial: [rows][F]; grouped: [threads][60][256]
+  AlignedBuffer gate;        // serial: [rows][F]; grouped: [threads][64][128]
   AlignedBuffer up;
   std::vector<Item> items;
 };
