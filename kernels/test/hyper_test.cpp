@@ -12,7 +12,8 @@ struct Case {
 };
 
 const std::vector<Case> kCases = {{4, 256, 1, 20}, {4, 96, 16, 20}, {4, 40, 37, 3},
-                                  {2, 33, 5, 1},   {3, 16, 20, 2},  {8, 16, 18, 20}};
+                                  {2, 33, 5, 1},   {3, 16, 20, 2},  {8, 16, 18, 20},
+                                  {4, 270, 19, 20}};  // two whole blocks of k, a part of one, and a tail
 
 // Random parameters of a site and the streams of some tokens.
 struct Site {

@@ -77,16 +77,17 @@ void Forward::evaluate(State& state, const Run& run, qk::MoePlan plan, const std
       qk::cpu::embed(model_.embedding(), tokens[t], dimensions.streams, streams + t * width);
     }
   });
+  float* rows = nullptr;
   for (std::size_t i = 0; i < model_.layers().size(); ++i) {
     if (cancelled) throw Cancelled();
     const Layer& layer = model_.layers()[i];
-    float* rows = hyper_.enter(run, layer.attention.hyper, layer.attention.norm, streams);
+    rows = i == 0 ? hyper_.enter(run, layer.attention.hyper, layer.attention.norm, streams)
+                  : hyper_.cross(run, rows, layer.attention.hyper, layer.attention.norm, streams);
     attention_.run(run, layer, state.layer(static_cast<std::int64_t>(i)), rows);
-    hyper_.leave(run, rows, streams);
-    rows = hyper_.enter(run, layer.experts.hyper, layer.experts.norm, streams);
+    rows = hyper_.cross(run, rows, layer.experts.hyper, layer.experts.norm, streams);
     experts_.run(run, layer.experts, tokens, plan, rows);
-    hyper_.leave(run, rows, streams);
   }
+  hyper_.leave(run, rows, streams);
   run.clock.enter(Stage::Head);
   if (wanted == LogitRows::All) writeLogits(run, streams, run.tokens, logits);
   if (wanted == LogitRows::Last) writeLogits(run, streams + (run.tokens - 1) * width, 1, logits);

@@ -14,6 +14,10 @@ class HyperBlock {
                const float* streams);
   // Takes the sub-layer's output [tokens][D] back into the streams, with what enter() found.
   void leave(const Run& run, const float* output, float* streams);
+  // leave() of one sub-layer and enter() of the next, a few tokens at a time: their streams, which are by far the largest
+  // thing that either touches, are still in the cache. The same bits.
+  float* cross(const Run& run, const float* output, const HyperWeights& next, const std::vector<float>& nextNorm,
+               float* streams);
   // The last merge of the streams of `tokens` tokens, RMS-normed: [tokens][D].
   const float* head(const Run& run, const HyperWeights& weights, const std::vector<float>& norm,
                     const float* streams, std::int64_t tokens);
@@ -25,6 +29,14 @@ class HyperBlock {
   std::int64_t bytes() const { return input_.bytes() + post_.bytes() + mix_.bytes(); }
 
  private:
+  // What a sub-layer works on: input [tokens][D], post [tokens][n], mix [tokens][n][n].
+  struct Vectors {
+    float* input;
+    float* post;
+    float* mix;
+  };
+  Vectors take(const Run& run);
+
   Scratch<float> input_, post_, mix_;
 };
 

@@ -10,83 +10,112 @@ namespace {
 constexpr std::int64_t kBatch = 16;
 constexpr std::int64_t kMaxRows = kMaxStreams * (2 + kMaxStreams);
 
+// One register of a vector of 16 lanes, of which there are kParts; the tile has as many registers of sums as the
+// instruction set can hold beside kRows of fn and one of a token.
 #if defined(__AVX512F__)
-constexpr int kTokens = 4;
-constexpr int kRows = 6;
+using Part = F16;
+constexpr int kParts = 1, kPartLanes = 16, kTokens = 4, kRows = 6;
+QK_INLINE Part loadPart(const float* p) { return load(p); }
+QK_INLINE void storePart(float* p, Part x) { store(p, x); }
+#elif defined(__AVX2__)
+using Part = __m256;
+constexpr int kParts = 2, kPartLanes = 8, kTokens = 4, kRows = 3;
+QK_INLINE Part loadPart(const float* p) { return _mm256_loadu_ps(p); }
+QK_INLINE void storePart(float* p, Part x) { _mm256_storeu_ps(p, x); }
+QK_INLINE Part fma(Part x, Part y, Part z) { return _mm256_fmadd_ps(x, y, z); }
 #else
-constexpr int kTokens = 2;
-constexpr int kRows = 3;
+using Part = F16;
+constexpr int kParts = 1, kPartLanes = 16, kTokens = 2, kRows = 3;
+QK_INLINE Part loadPart(const float* p) { return load(p); }
+QK_INLINE void storePart(float* p, Part x) { store(p, x); }
 #endif
 
-// out[r][t] = dot(a[r], x[t]) for Rows rows and Tokens tokens, in the order of qk::cpu::dot; results
-// [Rows][kBatch].
-template <int Rows, int Tokens>
-QK_INLINE void dots(const float* const* a, const float* const* x, std::int64_t n, float* const* out) {
-  F16 acc[Rows][Tokens];
-  for (int r = 0; r < Rows; ++r) {
-    for (int t = 0; t < Tokens; ++t) acc[r][t] = zero();
-  }
-  const std::int64_t whole = n / 16 * 16;
-  for (std::int64_t i = 0; i < whole; i += 16) {
-    F16 v[Tokens];
-    for (int t = 0; t < Tokens; ++t) v[t] = load(x[t] + i);
-    for (int r = 0; r < Rows; ++r) {
-      const F16 w = load(a[r] + i);
-      for (int t = 0; t < Tokens; ++t) acc[r][t] = fma(w, v[t], acc[r][t]);
-    }
-  }
-  if (whole < n) {
-    for (int r = 0; r < Rows; ++r) {
-      const F16 w = loadFirst(a[r] + whole, n - whole);
-      for (int t = 0; t < Tokens; ++t) acc[r][t] = fma(w, loadFirst(x[t] + whole, n - whole), acc[r][t]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int t = 0; t < Tokens; ++t) out[r][t] = sumOfLanes(acc[r][t]);
-  }
-}
+// Values of a token that the whole tile walk sees before it goes on: 16 tokens and kRows rows of them stay in the L1
+// cache, all rows in the L2 cache. A multiple of 16.
+constexpr std::int64_t kBlock = 512;
 
-// Squares of kTokens tokens at once, because one chain of fma alone waits for itself.
-QK_INLINE void squaresOf(const float* const* x, std::int64_t n, float* out) {
-  F16 acc[kTokens];
-  for (int t = 0; t < kTokens; ++t) acc[t] = zero();
-  const std::int64_t whole = n / 16 * 16;
-  for (std::int64_t i = 0; i < whole; i += 16) {
-    for (int t = 0; t < kTokens; ++t) acc[t] = fma(load(x[t] + i), load(x[t] + i), acc[t]);
-  }
-  for (int t = 0; t < kTokens; ++t) {
-    const F16 rest = whole < n ? loadFirst(x[t] + whole, n - whole) : zero();
-    out[t] = sumOfLanes(fma(rest, rest, acc[t]));
-  }
-}
+// Sixteen chains of each product of a row and a token, value k in chain k % 16, so that a block of k continues them.
+struct Chains {
+  alignas(64) float lanes[kMaxRows][kBatch][16];
+};
 
-// m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps). Lanes beyond `tokens`
-// repeat the last.
-void project(const HyperSite& site, std::int64_t rows, const float* h, std::int64_t tokens,
-             float (*m)[kBatch]) {
-  const std::int64_t n = site.streams * site.hidden;
-  float square[kBatch];
-  for (std::int64_t t0 = 0; t0 < kBatch; t0 += kTokens) {
-    const float* x[kTokens];
-    for (int t = 0; t < kTokens; ++t) x[t] = h + (t0 + t < tokens ? t0 + t : tokens - 1) * n;
-    if (t0 >= tokens) {  // no token of its own: the lanes only need to hold finite values
+// chains[r][t] += a[r] * x[t] over n values (a multiple of 16), k ascending.
+QK_INLINE void tile(const float* const* a, const float* const* x, std::int64_t n, float (*const* chains)[16]) {
+  for (int part = 0; part < kParts; ++part) {
+    const int lane = part * kPartLanes;
+    Part sums[kRows][kTokens];
+    for (int r = 0; r < kRows; ++r) {
+      for (int t = 0; t < kTokens; ++t) sums[r][t] = loadPart(chains[r][t] + lane);
+    }
+    for (std::int64_t k = lane; k < n; k += 16) {
+      Part w[kRows];
+      for (int r = 0; r < kRows; ++r) w[r] = loadPart(a[r] + k);
       for (int t = 0; t < kTokens; ++t) {
-        square[t0 + t] = square[tokens - 1];
-        for (std::int64_t r = 0; r < rows; ++r) m[r][t0 + t] = m[r][tokens - 1];
+        const Part v = loadPart(x[t] + k);
+        for (int r = 0; r < kRows; ++r) sums[r][t] = fma(w[r], v, sums[r][t]);
       }
-      continue;
     }
-    squaresOf(x, n, square + t0);
+    for (int r = 0; r < kRows; ++r) {
+      for (int t = 0; t < kTokens; ++t) storePart(chains[r][t] + lane, sums[r][t]);
+    }
+  }
+}
+
+// squares[t] += x[t] * x[t] over n values (a multiple of 16) of eight tokens, because one chain of fma waits for
+// itself.
+QK_INLINE void squareTile(const float* const* x, std::int64_t n, float (*squares)[16]) {
+  constexpr int kSquared = 8;
+  F16 sums[kSquared];
+  for (int t = 0; t < kSquared; ++t) sums[t] = load(squares[t]);
+  for (std::int64_t k = 0; k < n; k += 16) {
+    for (int t = 0; t < kSquared; ++t) {
+      const F16 v = load(x[t] + k);
+      sums[t] = fma(v, v, sums[t]);
+    }
+  }
+  for (int t = 0; t < kSquared; ++t) store(squares[t], sums[t]);
+}
+
+// m[row] of up to 16 tokens in the lanes: (fn . X) * r, r = 1/sqrt(mean(X^2) + eps), both products in the order of
+// qk::cpu::dot. Lanes beyond `tokens` repeat the last.
+void project(const HyperSite& site, std::int64_t rows, const float* h, std::int64_t tokens, float (*m)[kBatch]) {
+  const std::int64_t n = site.streams * site.hidden;
+  const std::int64_t whole = n / 16 * 16;
+  Chains chains;
+  alignas(64) float squares[kBatch][16] = {};
+  // Only what is computed is cleared and summed; a batch of one token costs one tile of them.
+  const std::int64_t computed = (tokens + kTokens - 1) / kTokens * kTokens;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t t = 0; t < computed; ++t) store(chains.lanes[r][t], zero());
+  }
+  const float* x[kBatch];
+  for (std::int64_t t = 0; t < kBatch; ++t) x[t] = h + (t < tokens ? t : tokens - 1) * n;
+  for (std::int64_t k = 0; k < whole; k += kBlock) {
+    const std::int64_t length = whole - k < kBlock ? whole - k : kBlock;
+    const float* xk[kBatch];
+    for (std::int64_t t = 0; t < kBatch; ++t) xk[t] = x[t] + k;
+    for (std::int64_t t0 = 0; t0 < tokens; t0 += 8) squareTile(xk + t0, length, squares + t0);
     for (std::int64_t r0 = 0; r0 < rows; r0 += kRows) {
+      // Rows beyond the last repeat it and are thrown away.
+      alignas(64) float spare[kTokens][16] = {};
       const float* a[kRows];
-      float* out[kRows];
-      float spare[kTokens];
-      for (int r = 0; r < kRows; ++r) {
-        const bool mine = r0 + r < rows;
-        a[r] = site.fn + (mine ? r0 + r : rows - 1) * n;
-        out[r] = mine ? m[r0 + r] + t0 : spare;
+      for (int r = 0; r < kRows; ++r) a[r] = site.fn + (r0 + r < rows ? r0 + r : rows - 1) * n + k;
+      for (std::int64_t t0 = 0; t0 < computed; t0 += kTokens) {
+        float(*sums[kRows])[16];
+        for (int r = 0; r < kRows; ++r) sums[r] = r0 + r < rows ? chains.lanes[r0 + r] + t0 : spare;
+        tile(a, xk + t0, length, sums);
       }
-      dots<kRows, kTokens>(a, x, n, out);
+    }
+  }
+  alignas(64) float square[kBatch];
+  for (std::int64_t t = 0; t < kBatch; ++t) {
+    const std::int64_t source = t < tokens ? t : tokens - 1;
+    const F16 rest = whole < n ? loadFirst(x[source] + whole, n - whole) : zero();
+    square[t] = sumOfLanes(fma(rest, rest, load(squares[source])));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      F16 sum = load(chains.lanes[r][source]);
+      if (whole < n) sum = fma(loadFirst(site.fn + r * n + whole, n - whole), rest, sum);
+      m[r][t] = t < tokens ? sumOfLanes(sum) : m[r][tokens - 1];
     }
   }
   const F16 mean = load(square) / broadcast(static_cast<float>(n));
