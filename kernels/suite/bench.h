@@ -10,8 +10,8 @@
 
 namespace suite {
 
-// What bounds an operation, and in what its rate is told.
-enum class Bound { int8, float32, memory };
+// What bounds an operation, and in what its rate is told. `cache`: its data stay in a cache, whose rate is no ceiling here.
+enum class Bound { int8, float32, memory, cache };
 
 struct Bench {
   qk::Isa isa;

@@ -1,5 +1,6 @@
 // Owns the run of the benchmarks and the form of their lines.
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "bench.h"
@@ -51,7 +52,8 @@ void measure(const Bench& bench, const Subject& subject, const std::vector<Side>
   line.text("op", subject.op).text("shape", subject.shape).text("isa", qk::name(bench.isa));
   line.integer("threads", subject.threads).number("us", times[0] * 1e6).number("rate", rate);
   line.text("unit", subject.bound == Bound::int8 ? "GOPS" : subject.bound == Bound::float32 ? "GFLOPS" : "GB/s");
-  line.number("ofCeiling", rate / ceiling.of(subject.threads));
+  const double share = rate / ceiling.of(subject.threads);
+  line.number("ofCeiling", subject.bound == Bound::cache ? std::numeric_limits<double>::quiet_NaN() : share);
   if (times.size() > 1) line.text("against", subject.against).number("speedup", times[1] / times[0]);
   line.print();
 }

@@ -91,12 +91,11 @@ void indexer(const Bench& bench) {
   measure(bench, {"indexer scores", "16 heads of 128, 2048 entries", Bound::int8, 2.0 * heads * kDim * n, 1, "reference"},
           {{[&] { qk::cpu::indexerScores(bench.isa, query, keys, n, scores.data()); }},
            {[&] { qk::reference::indexerScores(wideQ.data(), wideW.data(), heads, kDim, wideKeys.data(), n, exact.data()); }}});
-  std::vector<std::uint32_t> scratch(n);
   std::vector<std::int32_t> ids(k);
   qk::cpu::indexerScores(bench.isa, query, keys, n, scores.data());
   exact.assign(scores.begin(), scores.end());
-  measure(bench, {"top-k", "256 of 2048", Bound::memory, 4.0 * n, 1, "reference"},
-          {{[&] { qk::cpu::topK(scores.data(), n, k, scratch.data(), ids.data()); }},
+  measure(bench, {"top-k", "256 of 2048", Bound::cache, 4.0 * n, 1, "reference"},
+          {{[&] { qk::cpu::topK(bench.isa, scores.data(), n, k, ids.data()); }},
            {[&] { qk::reference::topK(exact.data(), n, k, ids.data()); }}});
 }
 
@@ -115,7 +114,7 @@ void routing(const Bench& bench) {
     std::int64_t route;
   };
   std::vector<Route> plain(expert.size());
-  measure(bench, {"route sort", "2048 tokens x 6 of 128", Bound::memory, 28.0 * static_cast<double>(expert.size()), 1, "stable sort"},
+  measure(bench, {"route sort", "2048 tokens x 6 of 128", Bound::cache, 28.0 * static_cast<double>(expert.size()), 1, "stable sort"},
           {{[&] { qk::sortRoutes(expert.data(), weight.data(), tokens, slots, experts, routes); }},
            {[&] {
              for (std::size_t i = 0; i < expert.size(); ++i) plain[i] = {expert[i], static_cast<std::int64_t>(i)};
@@ -144,7 +143,7 @@ void routing(const Bench& bench) {
   std::vector<float> scratch(512), weights(6);
   std::vector<double> wideWeights(6);
   std::vector<std::int32_t> chosen(6);
-  measure(bench, {"router", "6 of 256, one token", Bound::memory, 4.0 * 2 * 256, 1, "reference"},
+  measure(bench, {"router", "6 of 256, one token", Bound::cache, 4.0 * 2 * 256, 1, "reference"},
           {{[&] { qk::cpu::route(bench.isa, shape, logits.data(), bias.data(), nullptr, scratch.data(), chosen.data(), weights.data()); }},
            {[&] { qk::reference::route(shape, 1.5, wideLogits.data(), wideBias.data(), nullptr, chosen.data(), wideWeights.data()); }}});
 }
@@ -171,12 +170,12 @@ void elements(const Bench& bench) {
   std::vector<float> heads = normals(32 * 256);
   std::vector<double> wideHeads = wide(heads);
   const std::vector<double> frequencies(kRope / 2, 0.1);
-  measure(bench, {"rope", "32 heads, 64 dimensions, one token", Bound::memory, 8.0 * 32 * kRope, 1, "reference"},
+  measure(bench, {"rope", "32 heads, 64 dimensions, one token", Bound::cache, 8.0 * 32 * kRope, 1, "reference"},
           {{[&] { qk::cpu::rope(bench.isa, heads.data(), 32, 256, kRope, rope.row(3), qk::cpu::Rotation::forward); }},
            {[&] { qk::reference::rope(wideHeads.data(), 32, 256, frequencies, 3, false); }}});
   std::vector<float> keys = normals(192), same = keys;
   std::vector<double> wideKeys = wide(keys);
-  measure(bench, {"round trip E4M3", "192 values", Bound::memory, 8.0 * 192, 1, "reference"},
+  measure(bench, {"round trip E4M3", "192 values", Bound::cache, 8.0 * 192, 1, "reference"},
           {{[&] { qk::cpu::roundTripE4m3(bench.isa, keys.data(), 192); }},
            {[&] { qk::reference::roundTripE4m3(wideKeys.data(), 192); }}});
 }

@@ -15,6 +15,7 @@ Cases allCases(bool thorough) {
   Cases cases;
   addFieldCases(cases);
   addExpertCases(cases, thorough);
+  addOwnerCases(cases);
   addMatmulCases(cases, thorough);
   addRouteCases(cases, thorough);
   addAttentionCases(cases, thorough);

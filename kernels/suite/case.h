@@ -61,6 +61,7 @@ using Cases = std::vector<Case>;
 void addMatmulCases(Cases& cases, bool thorough);
 void addFieldCases(Cases& cases);
 void addExpertCases(Cases& cases, bool thorough);
+void addOwnerCases(Cases& cases);
 void addRouteCases(Cases& cases, bool thorough);
 void addAttentionCases(Cases& cases, bool thorough);
 void addIndexerCases(Cases& cases, bool thorough);

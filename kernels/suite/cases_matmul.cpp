@@ -25,10 +25,15 @@ struct Product {
   std::int64_t tokens;
 };
 
+// Random blocks; or, as a model has them, normal values rounded by the quantiser of the type.
 std::shared_ptr<Product> makeProduct(Setup& setup, Type type, std::int64_t rows, std::int64_t cols,
-                                     std::int64_t tokens) {
+                                     std::int64_t tokens, bool natural = false) {
   auto made = std::make_shared<Product>();
   made->weights = qk::test::randomWeights(setup.random.engine(), type, rows, cols);
+  if (natural) {
+    const Floats values = setup.random.normals(rows * cols, 0.05f);
+    qk::quantize(type, values.data(), rows * cols, made->weights.bytes.data());
+  }
   made->packed = qk::PackedWeights(setup.pool, made->weights.matrix);
   made->x = setup.random.normals(tokens * cols);
   made->tokens = tokens;
@@ -93,7 +98,7 @@ void addExact(Cases& cases, Type type, std::int64_t rows, std::int64_t cols, std
 void addBounded(Cases& cases, Type type) {
   cases.push_back({"matmul", nameOf(type) + " against fp64", CaseClass::bounded, [=](Setup& setup) -> Run {
     const std::int64_t rows = 48, cols = 1024, tokens = 5;
-    const auto product = makeProduct(setup, type, rows, cols, tokens);
+    const auto product = makeProduct(setup, type, rows, cols, tokens, true);
     auto same = std::make_shared<Doubles>(), original = std::make_shared<Doubles>();
     for (std::int64_t t = 0; t < tokens; ++t) {
       const std::span<const float> token(product->x.data() + t * cols, static_cast<std::size_t>(cols));

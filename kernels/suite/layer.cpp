@@ -209,12 +209,13 @@ const std::vector<LayerPlan>& layerPlans() {
   return plans;
 }
 
-void checkPlans(const Machine& machine, const LayerInput& input, const Floats& expected, Check& check) {
+void checkPlans(const Machine& machine, const LayerInput& input, const Floats& expected, bool brief, Check& check) {
   for (qk::ThreadPool* pool : {&machine.one, &machine.many}) {
     qk::Counters counters;
     qk::Execution ex{*pool, machine.isa, counters};
     const auto& plans = layerPlans();
-    for (std::size_t i = 0; i < (pool == &machine.one ? 3 : plans.size()); ++i) {
+    const bool one = pool == &machine.one;
+    for (std::size_t i = one && brief ? 1 : 0; i < (one || brief ? 2 : plans.size()); ++i) {
       Destination out(input.routing.tokens * input.layer.hidden);
       plans[i].run(ex, input, out, check);
       check.bits(plans[i].name + ", " + std::to_string(pool->threads()) + " threads, " +

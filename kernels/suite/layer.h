@@ -71,8 +71,8 @@ struct LayerPlan {
 };
 const std::vector<LayerPlan>& layerPlans();
 
-// Every plan on several threads, and the first three on one, against `expected`.
-void checkPlans(const Machine& machine, const LayerInput& input, const Floats& expected, Check& check);
+// Every plan on several threads, and the first two on one, against `expected`; when `brief`, two plans and one.
+void checkPlans(const Machine& machine, const LayerInput& input, const Floats& expected, bool brief, Check& check);
 
 // The shared expert's rows, [T][D], in the exact order.
 Floats plainShared(qk::ThreadPool& pool, qk::Isa isa, const Layer& shared, std::int64_t tokens, const Floats& x);

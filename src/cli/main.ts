@@ -44,7 +44,7 @@ const COMMANDS: Record<
     summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
     load: () => import('./doctor.js'),
   },
-  model: { summary: 'generated models: make, look at, audit', load: () => import('./model.js') },
+  model: { summary: 'models: make, quantise, look at, audit', load: () => import('./model.js') },
   engine: {
     summary: 'the embedded engine by itself: serve a model, write its logits',
     load: () => import('./engine.js'),
