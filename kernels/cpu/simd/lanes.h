@@ -236,14 +236,16 @@ inline Lanes mul(Lanes a, Lanes b) {
 // midpoints are doubles and rounding is monotonic. Those few lanes ask the library.
 inline Lanes fma(Lanes a, Lanes b, Lanes c) {
   Lanes r;
+  double sums[16];
+  for (int i = 0; i < 16; ++i)
+    sums[i] = static_cast<double>(a.v[i]) * static_cast<double>(b.v[i]) + static_cast<double>(c.v[i]);
+  for (int i = 0; i < 16; ++i) r.v[i] = static_cast<float>(sums[i]);
+  std::uint64_t bits[16];
+  __builtin_memcpy(bits, sums, sizeof bits);
   std::uint32_t unsure = 0;
   for (int i = 0; i < 16; ++i) {
-    const double sum = static_cast<double>(a.v[i]) * static_cast<double>(b.v[i]) + static_cast<double>(c.v[i]);
-    r.v[i] = static_cast<float>(sum);
-    std::uint64_t bits;
-    __builtin_memcpy(&bits, &sum, sizeof bits);
-    const auto low = static_cast<std::uint32_t>(bits) & 0x1fffffffu;
-    const auto exponent = static_cast<std::uint32_t>(bits >> 52) & 0x7ffu;
+    const auto low = static_cast<std::uint32_t>(bits[i]) & 0x1fffffffu;
+    const auto exponent = static_cast<std::uint32_t>(bits[i] >> 52) & 0x7ffu;
     unsure |= static_cast<std::uint32_t>(low == 0x10000000u) | static_cast<std::uint32_t>(exponent - 1 < 896);
   }
   if (unsure != 0) {
