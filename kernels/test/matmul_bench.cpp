@@ -58,15 +58,17 @@ int main(int argc, char** argv) {
         std::vector<float> y(static_cast<std::size_t>(tokens * rows));
         // The best call of several passes over the experts: what a quiet moment of the machine gives.
         double best = 1e9;
-        const std::int64_t calls = isa == Isa::portable ? 2 : std::max<std::int64_t>(8, 3 * experts * 16 / (tokens + 16));
+        const std::int64_t calls =
+            isa == Isa::portable ? 2 : std::max<std::int64_t>(8, 3 * experts * 16 / (tokens + 16));
         for (std::int64_t call = 0; call < calls; ++call) {
           const double start = cpuSeconds();
           matmul(ex, packed.matrix(call % experts), inputs(x.data(), cols, &quantised), tokens, y.data(), rows);
           best = std::min(best, cpuSeconds() - start);
         }
         std::printf("%-8s %-12s %s %4lldx%lld %4lld rows %10.1f us %8.1f GOPS\n", std::string(name(isa)).c_str(),
-                    std::string(format(type).name).c_str(), spread == test::ScaleSpread::wide ? "wide" : "    ", static_cast<long long>(rows),
-                    static_cast<long long>(cols), static_cast<long long>(tokens), best * 1e6,
+                    std::string(format(type).name).c_str(), spread == test::ScaleSpread::wide ? "wide" : "    ",
+                    static_cast<long long>(rows), static_cast<long long>(cols), static_cast<long long>(tokens),
+                    best * 1e6,
                     2e-9 * static_cast<double>(rows * cols * tokens) / best);
       }
     }
