@@ -45,7 +45,7 @@ class TileMatmul {
   }
 
  private:
-  // Row pointers held at once; a multiple of the kernels' token tiles.
+  // Row pointers held at once: those of one panel of the kernels (cpu/simd/tile_loop.h).
   static constexpr std::int64_t batch = 64;
 
   std::int64_t row(std::int64_t t) const { return x_.index != nullptr ? x_.index[t] : t; }

@@ -2,6 +2,14 @@
 // products in int16, widened once a group, by the group's numerators where the block is folded. Codes of Q8_0 are
 // multiplied as int16, since maddubs would saturate. Operands that cost a shift and a mask are unpacked in registers
 // for each token tile; those that cost a look-up once for all.
+//
+// For 4 k of 16 rows and a token: two maddubs and two adds, and two madd for each widened sum. On a core with one
+// 128-bit multiplier of bytes (Zen 1, about 2.5 GHz under load) the floor is compute: 8 or 16 multiplies of 16 products
+// a sum and one or two madd, 4/5 of its 80 GOPS where every 16 k are widened, 8/9 where every 32; Q8_0 half of it.
+// Reached there, AVX2, Zen 1, K = 2048, N = 512, one thread, GOPS at 1, 4, 9 and 48 rows: ROCmFP2 26, 40, 44, 45;
+// ROCmFP3 13, 28, 37, 45; Q4_0 24, 40, 44, 45; Q2_K 22, 36, 40, 43; Q8_0 11, 23, 27, 29. Before: ROCmFP2 33, 40, 41,
+// 40; Q8_0 16, 17, 17, 17. One row is slower than before (a panel and sums in memory for one token); so are blocks
+// that cannot be folded (ROCmFP2 34 against 40 at 48 rows), whose sums are widened and converted a group at a time.
 #pragma once
 
 #include "cpu/simd/tile_loop.h"

@@ -1,6 +1,20 @@
 // Owns the int8 tile kernel with AVX-512 VNNI: 2 x 16 weight rows by up to 12 tokens, operands of bytes from the
 // unpacked block, one dpbusd for 4 k of 16 rows and a token. Blocks of one run have their numerators multiplied into
 // the operands (128 + level * n), so that a block is 32 dpbusd, one conversion, one product and one fma.
+//
+// A weight tile of a block is 2048 weights: 640 bytes of ROCmFP2, 1088 or 1152 of 4-bit formats, 2176 of Q8_0. It takes
+// 4096 operations a token, 32 dpbusd and at least 3 others: from about 4 tokens on the floor is compute, two 512-bit
+// dpbusd a cycle. A folded block can reach 32/35 of it where conversions share those ports, a block of 4 runs 32/41,
+// one of 8 runs 32/49. Unpacking a pair of tiles costs 53 ns (ROCmFP2), 81 (ROCmFP3), 37 (Q4_0) once for 64 tokens.
+// Reached on a shared server (Xeon, AVX512 VNNI and VBMI, one core, K = 4096, N = 2048), best of several passes; the
+// ceiling there, dpbusd on registers only, was 704 to 760 GOPS. Tile kernel on cached operands: folded 645 to 679,
+// 4 runs 528 to 545, 8 runs 426 to 466. Whole matmul with weights from memory, GOPS at 9, 48 and 192 rows, in two
+// sessions whose clocks differed: ROCmFP2 426, 506, 512 and 383, 383, 478; ROCmFP3 312, 464, 508 and 310, 464, 481;
+// Q8_0 156, 337, 388 and 196, 340, 354; in the second Q4_0 336, 374, 403; MXFP4 345, 382, 408; ROCmFP4 295, 300, 344;
+// ROCmFP4_FAST 362, 402, 396; Q2_K 339, 428, 422; ROCmFP2 with scales too far apart to fold 338, 343, 361. Before
+// folding and unpacking once, in a third session: ROCmFP2 272, 290, 285;
+// ROCmFP3 223, 239, 235; Q4_0 227, 257, 258; Q8_0 143, 248, 251. What is lost between kernel and matmul is the
+// laying of panels and the sums' way through the second-level cache. At few rows Q8_0 waits for memory.
 #pragma once
 
 #include "cpu/simd/tile_loop.h"

@@ -236,15 +236,21 @@ inline Lanes mul(Lanes a, Lanes b) {
 // midpoints are doubles and rounding is monotonic. Those few lanes ask the library.
 inline Lanes fma(Lanes a, Lanes b, Lanes c) {
   Lanes r;
+  double sums[16];
+  for (int i = 0; i < 16; ++i)
+    sums[i] = static_cast<double>(a.v[i]) * static_cast<double>(b.v[i]) + static_cast<double>(c.v[i]);
+  for (int i = 0; i < 16; ++i) r.v[i] = static_cast<float>(sums[i]);
+  std::uint64_t bits[16];
+  __builtin_memcpy(bits, sums, sizeof bits);
+  std::uint32_t low[16];
+  std::uint32_t high[16];
+  for (int i = 0; i < 16; ++i) low[i] = static_cast<std::uint32_t>(bits[i]) & 0x1fffffffu;
+  for (int i = 0; i < 16; ++i) high[i] = static_cast<std::uint32_t>(bits[i] >> 32) & 0x7ff00000u;
   std::uint32_t unsure = 0;
   for (int i = 0; i < 16; ++i) {
-    const double sum = static_cast<double>(a.v[i]) * static_cast<double>(b.v[i]) + static_cast<double>(c.v[i]);
-    r.v[i] = static_cast<float>(sum);
-    std::uint64_t bits;
-    __builtin_memcpy(&bits, &sum, sizeof bits);
-    const auto low = static_cast<std::uint32_t>(bits) & 0x1fffffffu;
-    const auto exponent = static_cast<std::uint32_t>(bits >> 52) & 0x7ffu;
-    unsure |= static_cast<std::uint32_t>(low == 0x10000000u) | static_cast<std::uint32_t>(exponent - 1 < 896);
+    const std::uint32_t halfway = low[i] == 0x10000000u ? 1 : 0;
+    const std::uint32_t small = high[i] - 0x100000u < 0x38000000u ? 1 : 0;  // not 0, below 2^-126
+    unsure |= halfway | small;
   }
   if (unsure != 0) {
     for (int i = 0; i < 16; ++i) r.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);

@@ -29,7 +29,8 @@ Inputs inputs(const float* x, std::int64_t cols, const Activations* quantised);
 // F32/F16/BF16: acc = fma(w, x, acc) from +0, k ascending. Quantised: for each block of 128, bacc = +0, for
 // each group of one weight scale bacc = fma(float(exact integer dot), scale, bacc); then acc = fma(bacc,
 // activation scale, acc). Q2_K has bacc = fma(float(S), d, float(N) * dmin) with S = sum(scale * code * x) and
-// N = sum(minimum * -x), both exact. tokenTiles changes no bit. Throws std::invalid_argument when the form of x that W takes is missing.
+// N = sum(minimum * -x), both exact. tokenTiles changes no bit. Throws std::invalid_argument when the form of x
+// that W takes is missing.
 void matmul(Execution& ex, const PackedMatrix& w, const Inputs& x, std::int64_t tokens, float* y,
             std::int64_t yStride, TokenTiles tokenTiles = TokenTiles::adaptive);
 
