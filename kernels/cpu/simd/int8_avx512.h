@@ -9,12 +9,13 @@
 // Reached on a shared server (Xeon, AVX512 VNNI and VBMI, one core, K = 4096, N = 2048), best of several passes; the
 // ceiling there, dpbusd on registers only, was 704 to 760 GOPS. Tile kernel on cached operands: folded 645 to 679,
 // 4 runs 528 to 545, 8 runs 426 to 466. Whole matmul with weights from memory, GOPS at 9, 48 and 192 rows, in two
-// sessions whose clocks differed: ROCmFP2 426, 506, 512 and 383, 383, 478; ROCmFP3 312, 464, 508 and 310, 464, 481;
+// sessions on that shared server: ROCmFP2 426, 506, 512 and 383, 383, 478; ROCmFP3 312, 464, 508 and 310, 464, 481;
 // Q8_0 156, 337, 388 and 196, 340, 354; in the second Q4_0 336, 374, 403; MXFP4 345, 382, 408; ROCmFP4 295, 300, 344;
 // ROCmFP4_FAST 362, 402, 396; Q2_K 339, 428, 422; ROCmFP2 with scales too far apart to fold 338, 343, 361. Before
 // folding and unpacking once, in a third session: ROCmFP2 272, 290, 285;
-// ROCmFP3 223, 239, 235; Q4_0 227, 257, 258; Q8_0 143, 248, 251. What is lost between kernel and matmul is the
-// laying of panels and the sums' way through the second-level cache. At few rows Q8_0 waits for memory.
+// ROCmFP3 223, 239, 235; Q4_0 227, 257, 258; Q8_0 143, 248, 251. Between kernel and matmul a quarter is lost; not
+// measured apart, supposed to be the laying of panels and the sums' way through the second-level cache, and memory
+// for Q8_0 at few rows.
 #pragma once
 
 #include "cpu/simd/tile_loop.h"

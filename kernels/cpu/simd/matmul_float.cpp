@@ -2,8 +2,9 @@
 //
 // One fma, 32 operations, is a k of 16 rows and a token. F32 moves 4 bytes a weight, so that it is bound by memory up
 // to some 20 rows, above by two fma a cycle. The tile holds 24 chains (AVX-512: 2 x 16 rows by 12 tokens; AVX2: 16
-// rows by 6 tokens); weights are widened to fp32 once for 64 tokens. Reached on the AVX-512 machine of int8_avx512.h, where fma
-// on registers gave 177 to 185 GFLOPS: F32 43, 94, 101 and F16 58, 113, 116 at 9, 48, 192 rows (K = 4096, N = 2048).
+// rows by 6 tokens); weights are widened to fp32 once for 64 tokens. Reached on the AVX-512 machine of
+// int8_avx512.h, where fma on registers gave 177 to 185 GFLOPS: F32 43, 94, 101 and F16 58, 113, 116
+// at 9, 48, 192 rows (K = 4096, N = 2048).
 // On AVX2, Zen 1 (K = 2048, N = 512): F16 24, 30 at 9, 48 rows (before 24, 26); F32 21, 29. Portable: 0.7, the
 // price of an fma without the instruction.
 #include "cpu/kernels.h"
