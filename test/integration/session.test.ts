@@ -150,7 +150,8 @@ describe('qualify run', () => {
   test('prints verdict.json with --json, byte for byte, and nothing else on stdout', async (t) => {
     const home = newHome(t);
     const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--rounds', '1', '--json');
-    assert.equal(result.exitCode, 11, result.stderr);
+    // 11 as one round decides nothing; 14 where others took the machine meanwhile.
+    assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
     assert.equal(result.stdout.trimEnd(), readFileSync(home.path('run', 'verdict.json'), 'utf8').trimEnd());
   });
 
