@@ -52,10 +52,38 @@ export function distanceOf(pairs: readonly Pair[]): Distance {
   };
 }
 
-/** Whether an answer names likely ids at every position that it generated, the given id first among them. */
-export function namesProbabilities({ answer: { tokens, probabilities } }: Sample): boolean {
-  return (
-    probabilities?.length === tokens.length &&
-    tokens.every((id, position) => probabilities[position]?.[0]?.[0] === id)
-  );
+/** Nats that rounding may add: a probability of 1 in fp32, a sum over the vocabulary. */
+const ROUNDING = 1e-3;
+/** What llama-server writes for a probability of 0; below it no fp32 is. */
+const LOWEST = -3.402_823_466_385_288_6e38;
+
+/** Why the likeliest ids of a position, as an answer names them for the id it gave, are none; null when they are as asked. */
+function flawOf(named: readonly (readonly [number, number])[], given: number, asked: number): string | null {
+  const [ids, logs] = [named.map(([id]) => id), named.map(([, logProbability]) => logProbability)];
+  const distinct = new Set(ids).size;
+  if (ids.length !== asked || distinct !== asked) {
+    return `names ${ids.length} ids, ${distinct} of them distinct, where ${asked} were asked for`;
+  }
+  if (ids[0] !== given) return `names ${ids[0]} first, but gave ${given}`;
+  const wild = logs.find((log) => !(log <= ROUNDING && log >= LOWEST));
+  if (wild !== undefined) return `gives ${wild} as a log-probability`;
+  if (logs.some((log, rank) => log > (logs[rank - 1] ?? log) + ROUNDING)) {
+    return 'does not name the likeliest ids in descending order';
+  }
+  const sum = logs.reduce((total, log) => total + Math.exp(log), 0);
+  return sum > 1 + ROUNDING ? `gives probabilities that add up to ${sum.toPrecision(3)}` : null;
+}
+
+/** What an answer lacks to be compared, with its launch and position; null when nothing. */
+export function probabilitiesFlaw(sample: Sample, asked: number): string | null {
+  const { tokens, probabilities = [] } = sample.answer;
+  const answer = `launch ${sample.launch}, ${sample.prompt}`;
+  if (probabilities.length !== tokens.length) {
+    return `${answer} names likely ids at ${probabilities.length} of ${tokens.length} positions`;
+  }
+  for (const [position, given] of tokens.entries()) {
+    const flaw = flawOf(probabilities[position] ?? [], given, asked);
+    if (flaw !== null) return `${answer}, position ${position} ${flaw}`;
+  }
+  return null;
 }

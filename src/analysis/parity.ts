@@ -4,8 +4,9 @@
  */
 import { sha256, tokensDigest } from '../digest.js';
 import type { ParityLevel } from '../matrix/schema.js';
+import { askedProbabilities } from '../plan/asked-probabilities.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
-import { type Distance, distanceOf, namesProbabilities } from './bounded.js';
+import { type Distance, distanceOf, probabilitiesFlaw } from './bounded.js';
 import { type Finding, finding } from './finding.js';
 import { type Launch, type Sample, samplesOf } from './observations.js';
 import { type Output, vacuityOf } from './vacuity.js';
@@ -95,6 +96,16 @@ function beyond({ positions, top1, common, meanLogProbability }: Distance, limit
   return found;
 }
 
+/** Code and message of the first answer whose likeliest ids cannot be compared; null when all can. */
+function firstFlaw(samples: readonly Sample[], asked: number): [string, string] | null {
+  for (const sample of samples) {
+    const flaw = probabilitiesFlaw(sample, asked);
+    if (flaw !== null)
+      return [sample.answer.probabilities ? 'probabilities-wrong' : 'probabilities-absent', flaw];
+  }
+  return null;
+}
+
 const percent = (share: number): string => `${shown(100 * share)} %`;
 const shown = (value: number): string => String(Number(value.toPrecision(3)));
 
@@ -124,13 +135,8 @@ export function parityOf(
       'parity level exact needs the digest of the logits of every answer',
     );
   }
-  if (level === 'bounded' && !all.every(namesProbabilities)) {
-    return result(
-      'unproved',
-      'probabilities-absent',
-      'parity level bounded needs the likeliest ids of every generated position, the given one first',
-    );
-  }
+  const flaw = level === 'bounded' ? firstFlaw(all, askedProbabilities(plan)) : null;
+  if (flaw !== null) return result('unproved', ...flaw);
   const unstable = [...unstablePrompts(left, level), ...unstablePrompts(right, level)];
   if (unstable.length > 0) {
     const message = `an arm answers ${unstable[0]} in more than one way: without determinism, differences mean nothing`;

@@ -4,8 +4,9 @@ import { stringify } from 'yaml';
 import { builtInNames } from '../matrix/built-in.js';
 import { cellId } from '../matrix/cell-id.js';
 import { loadMatrix } from '../matrix/load.js';
+import { switchWarnings } from '../matrix/switch-names.js';
 import { labelled } from '../report/wrap.js';
-import { answer, answerJson } from './output.js';
+import { answer, answerJson, note } from './output.js';
 
 function list(flags: { json?: true }): void {
   const rows = builtInNames().map((name) => {
@@ -23,11 +24,9 @@ function list(flags: { json?: true }): void {
     return;
   }
   const width = Math.max(...rows.map((row) => row.name.length));
-  const lines = rows.map((row) => {
+  const lines = rows.flatMap((row) => {
     const facts = `${row.title} (${row.cells.join(', ')}; ${row.arms.join(', ')})`;
-    const line = `${row.name.padEnd(width)}  ${facts}`;
-    // Whole lines are for programs, which see no terminal.
-    return process.stdout.isTTY ? labelled(row.name, facts, width + 2, 80).join('\n') : line;
+    return labelled(row.name, facts, width + 2, 80);
   });
   answer(lines.join('\n'));
 }
@@ -45,6 +44,7 @@ function lint(names: string[]): void {
     answer(
       `${source}: fine, ${cells} cell${cells === 1 ? '' : 's'}, ${Object.keys(matrix.arms).length} arms, sha256 ${digest}`,
     );
+    for (const warning of switchWarnings(matrix.arms)) note(`${source}: warning: ${warning}`);
   }
 }
 

@@ -2,8 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { sha256 } from '../digest.js';
+import { requirePeer } from '../engine/adapters/peer-package.js';
+import { QualifyError } from '../errors.js';
 import { loadMatrix } from '../matrix/load.js';
 import { narrow } from '../matrix/narrow.js';
+import { switchWarnings } from '../matrix/switch-names.js';
 import { buildPlan, planDigest } from '../plan/build.js';
 import { estimate } from '../plan/estimate.js';
 import { describePlan } from '../report/plan.js';
@@ -22,6 +25,18 @@ const mostRounds = 96;
 /** As in a session: 64 hex digits are the seed itself, other text is hashed to one. */
 const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
 
+/** What a run would stop at, where an arm is the peer's and its package is not there. */
+function missingPeer(engines: readonly string[]): string[] {
+  if (!engines.includes('node-llama-cpp')) return [];
+  try {
+    requirePeer();
+    return [];
+  } catch (error) {
+    if (!(error instanceof QualifyError)) throw error;
+    return [[error.message, error.hint].join(' ')];
+  }
+}
+
 function show(name: string, flags: PlanFlags): void {
   const { matrix, leftOut } = narrow(loadMatrix(name).matrix, flags.cell);
   const plan = buildPlan(matrix, {
@@ -31,8 +46,9 @@ function show(name: string, flags: PlanFlags): void {
     ...(flags.rounds !== undefined && { rounds: flags.rounds }),
   });
   const cost = estimate(plan);
-  if (flags.json) answerJson({ planDigest: planDigest(plan), estimate: cost, plan });
-  else answer(describePlan(plan, cost));
+  const warnings = [...switchWarnings(matrix.arms), ...missingPeer(plan.arms.map(({ engine }) => engine))];
+  if (flags.json) answerJson({ planDigest: planDigest(plan), estimate: cost, warnings, plan });
+  else answer(describePlan(plan, cost, warnings));
 }
 
 export function register(program: Command): void {

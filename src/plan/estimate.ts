@@ -1,6 +1,6 @@
 /** What a plan will cost, roughly, before anything is known about the machine. */
 import { generatedTokens } from './generated-tokens.js';
-import { factsOf } from './preset.js';
+import { fileBytesOf, ratesOf } from './preset.js';
 import type { Plan } from './schema.js';
 
 export interface Estimate {
@@ -21,7 +21,7 @@ const prefillTokensPerGenerated = 6;
 
 /** Counts and rough times; rates are those of two cores and serial experts, so most machines finish sooner. */
 export function estimate(plan: Plan): Estimate {
-  const { prefillTokPerSec, readySeconds, fileBytes } = factsOf(plan.model);
+  const { prefillTokPerSec, readySeconds } = ratesOf(plan.model);
   const perLaunch = plan.prompts.reduce(
     (sum, prompt) => {
       const times = prompt.kind === 'control' ? 2 : 1;
@@ -45,7 +45,7 @@ export function estimate(plan: Plan): Estimate {
     promptTokens: launches * perLaunch.tokens,
     seconds: { firstLook: firstLook * launchSeconds, cap: launches * launchSeconds },
     diskBytes: {
-      model: fileBytes,
+      model: fileBytesOf(plan.model),
       builds: builds * bytesPerBuild,
       runFolder: launches * (perLaunch.requests * bytesPerRequest + perLaunch.tokens * 6),
     },

@@ -12,6 +12,8 @@ export function duration(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 const bytes = (count: number): string =>
   count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
 
@@ -38,14 +40,19 @@ function narrowed({ leftOut }: Plan): [string, string][] {
 
 function tooFew({ rounds }: Plan): [string, string][] {
   if (rounds.length >= FEWEST_ROUNDS) return [];
-  const count = `${rounds.length} round${rounds.length === 1 ? '' : 's'}`;
   return [
-    ['warning', `${count}: with fewer than ${FEWEST_ROUNDS} nothing can pass; this is only a quick look`],
+    [
+      'warning',
+      `${counted(rounds.length, 'round')}: with fewer than ${FEWEST_ROUNDS} nothing can pass; this is only a quick look`,
+    ],
   ];
 }
 
-/** Cells, arms, order, protocol and cost of a plan, 80 columns wide. */
-export function describePlan(plan: Plan, cost: Estimate): string {
+/** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
+const WIDEST_LABEL = 14;
+
+/** Cells, arms, order, protocol and cost of a plan, with what else there is to warn of, 80 columns wide. */
+export function describePlan(plan: Plan, cost: Estimate, warnings: readonly string[] = []): string {
   const { protocol, decision } = plan;
   const model =
     'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
@@ -59,7 +66,7 @@ export function describePlan(plan: Plan, cost: Estimate): string {
     ['order', plan.rounds.map(({ order }) => order.join(' ')).join(' | ')],
     [
       'each launch',
-      `positive control of coldness, then a cell at a time ${protocol.warmups} warm-ups, ${protocol.samples} samples, 1 parity request`,
+      `positive control of coldness, then a cell at a time ${counted(protocol.warmups, 'warm-up')}, ${counted(protocol.samples, 'sample')}, 1 parity request`,
     ],
     [
       'decision',
@@ -67,6 +74,7 @@ export function describePlan(plan: Plan, cost: Estimate): string {
     ],
     ...tooFew(plan),
     ...narrowed(plan),
+    ...warnings.map((text): [string, string] => ['warning', text]),
     ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
     [
       'time',
@@ -77,6 +85,7 @@ export function describePlan(plan: Plan, cost: Estimate): string {
       `model ${bytes(cost.diskBytes.model)}, builds ${bytes(cost.diskBytes.builds)}, run folder ${bytes(cost.diskBytes.runFolder)}`,
     ],
   ];
-  const indent = Math.max(...rows.map(([label]) => label.length)) + 2;
+  const widths = rows.map(([label]) => label.length).filter((width) => width <= WIDEST_LABEL);
+  const indent = Math.max(...widths) + 2;
   return rows.flatMap(([label, text]) => labelled(plainText(label), plainText(text), indent, 80)).join('\n');
 }

@@ -16,7 +16,11 @@ describe('qualify matrix', () => {
   test('lists what is built in', async () => {
     const { exitCode, stdout } = await runCli(['matrix', 'list']);
     assert.equal(exitCode, 0);
-    assert.match(stdout, /^prefill-short {2,}Short prefill.*401\/512, 2048\/2048; base, head/m);
+    assert.match(
+      stdout.replaceAll(/\s+/g, ' '),
+      /prefill-short Short prefill[^()]*\(401\/512, 2048\/2048; base, head\)/,
+    );
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
     assert.match(stdout, /^smoke /m);
   });
 
@@ -45,6 +49,16 @@ describe('qualify matrix', () => {
     assert.equal(stdout, '');
     assert.match(stderr, /wrong\.yaml:4:1: unknown key "modle": did you mean "model"\?/);
     assert.match(stderr, /ERR_QUALIFY_MATRIX_INVALID/);
+  });
+
+  test('warns of a switch that the engine lacks, which is no error, in lint and plan', async () => {
+    const path = join(folder, 'misspelt.yaml');
+    const { stdout } = await runCli(['matrix', 'show', 'smoke', '--resolved']);
+    writeFileSync(path, stdout.replace('DFLASH_MOE_GROUPED_MMID_PREFILL', 'DFLASH_MOE_GROUPED_MIMD_PREFILL'));
+    const [lint, plan] = await Promise.all([runCli(['matrix', 'lint', path]), runCli(['plan', path])]);
+    assert.deepEqual([lint.exitCode, plan.exitCode], [0, 0]);
+    assert.match(lint.stderr, /no switch DFLASH_MOE_GROUPED_MIMD_PREFILL: did you mean \S+_MMID_PREFILL\?/);
+    assert.match(plan.stdout, /^warning +arm base: this engine has no switch/m);
   });
 
   test('refuses what is no file, and what is too large, without reading it', async () => {

@@ -21,7 +21,9 @@ const verdictWith = (other: (draft: Draft) => Draft = (draft) => draft) =>
       const changed = other(draft);
       if (changed.kind !== 'sample') return changed;
       const { answer } = changed;
-      const probabilities = answer.tokens.map((token): [number, number][] => [[token, -0.1]]);
+      const probabilities = answer.tokens.map((token) =>
+        Array.from({ length: 10 }, (_, rank): [number, number] => [token + 1000 * rank, -0.1 - 3 * rank]),
+      );
       return { ...changed, answer: { ...answer, logitsSha256: null, probabilities } };
     },
   });

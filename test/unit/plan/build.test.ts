@@ -57,6 +57,23 @@ test('up to four looks have .0194 each, more share .05', () => {
   assert.deepEqual([1, 4, 5, 10].map(levelPerLook), [0.0194, 0.0194, 0.01, 0.005]);
 });
 
+test('the estimate of the model follows its experts, to 1 % of files that were made', () => {
+  const made = [
+    ['unit', 'rocmfp2', 8_727_136],
+    ['unit', 'q4_0', 11_348_576],
+    ['unit', 'mxfp4', 10_955_360],
+    ['unit', 'q2_k', 8_399_456],
+    ['mini', 'rocmfp2', 261_421_312],
+    ['mini', 'q4_0', 387_250_432],
+  ] as const;
+  for (const [preset, experts, size] of made) {
+    const { model } = estimate(makePlan({ model: { preset, experts } })).diskBytes;
+    assert.ok(Math.abs(model / size - 1) < 0.01, `${preset} ${experts}: ${model} for ${size}`);
+  }
+  const path = { path: '/m.gguf', vocabulary: 512 };
+  assert.equal(estimate(makePlan({ model: path })).diskBytes.model, 0);
+});
+
 test('the estimate counts launches and requests', () => {
   // 6 rounds of 2 arms; a launch has the control twice, 1 warm-up, 3 samples, 1 parity request.
   const cost = estimate(makePlan());

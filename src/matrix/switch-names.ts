@@ -1,0 +1,35 @@
+/** Switches that the embedded engine has, by name; a revision under test may have others. */
+import { suggest } from '../suggest.js';
+import type { Matrix } from './schema.js';
+
+/** As `native/engine/switches.cpp` states them. */
+export const knownSwitches: readonly string[] = [
+  'DFLASH_MOE_GROUPED_MMID_PREFILL',
+  'DFLASH_MOE_EXPERT_MAJOR_MIN_TOKENS',
+  'DFLASH_MOE_FUSED_COMBINE',
+  'GGML_CUDA_MMQ_MOE_ADAPTIVE_X',
+  'GGML_CUDA_MMQ_MOE_PERSISTENT',
+  'DFLASH_MOE_OWNERS',
+  'DFLASH_EXPERT_BUDGET_MB',
+  'DFLASH_DS4_HOTNESS_CSV',
+  'DFLASH_DS4_DIRECT_INDEXER_TOPK',
+  'GGML_CUDA_MLA_STREAM_TOPK',
+  'GGML_CUDA_MLA_STREAM_F32_STAGE',
+  'GGML_CUDA_MLA_STREAM_FAST_EXP',
+  'DFLASH_DS4_LONG_CONTEXT_CHUNK',
+];
+
+const families = /^(DFLASH|GGML_CUDA)_/;
+
+/** A warning for each switch of the embedded engine that may be misspelt: of its families, or near to one, and not known. */
+export function switchWarnings(arms: Matrix['arms']): string[] {
+  return Object.entries(arms).flatMap(([arm, { engine, switches }]) =>
+    Object.keys(switches).flatMap((name) => {
+      const near = suggest(name, knownSwitches);
+      const doubtful = families.test(name) || near !== undefined;
+      if (engine !== 'embedded' || knownSwitches.includes(name) || !doubtful) return [];
+      const hint = near === undefined ? '' : `: did you mean ${near}?`;
+      return [`arm ${arm}: this engine has no switch ${name}${hint}`];
+    }),
+  );
+}
