@@ -84,7 +84,10 @@ async function test(flags: TestFlags): Promise<void> {
 }
 
 /** Refuses what left nothing to run: a filter that takes nothing, or an instruction set that is not there. */
-function requireRun({ lines: [header] }: SuiteRun, { filter, isa }: SuiteFlags): void {
+export function requireRun(
+  { lines: [header] }: SuiteRun,
+  { filter, isa }: Pick<SuiteFlags, 'filter' | 'isa'>,
+): void {
   if (header?.type !== 'header') return;
   if (header.cases === 0 || header.operations === 0) {
     const what = header.cases === 0 ? 'case has' : 'operation has';
