@@ -42,7 +42,10 @@ void report(const Case& one, qk::Isa isa, const Check& check, double millisecond
   (passed ? tally.passed : tally.failed) += 1;
   JsonLine line = caseLine(one, isa, passed ? "passed" : "failed");
   line.integer("compared", check.compared());
-  if (check.bounded()) line.number("nmse", check.nmse()).number("maxAbs", check.maxAbs()).number("cosineDistance", check.cosineDistance());
+  if (check.bounded()) {
+    line.number("nmse", check.nmse()).number("maxAbs", check.maxAbs());
+    line.number("cosineDistance", check.cosineDistance());
+  }
   if (!passed) line.text("failure", vacuous ? "the case compared nothing" : check.failure());
   line.number("ms", milliseconds).print();
 }

@@ -159,7 +159,7 @@ function seedText(text: string): string {
 }
 
 const FAULTS_HELP =
-  'plant each of the 20 faults in a copy of the kernels, build it and see that the cases catch it; some 10 minutes on 2 cores';
+  'plant each of the 20 faults in a copy of the kernels, build it and see that the cases catch it; it compiles for each, which is many minutes on 2 cores';
 
 export function register(program: Command): void {
   const kernels = program
