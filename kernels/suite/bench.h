@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ceilings.h"
@@ -12,6 +13,12 @@ namespace suite {
 
 // What bounds an operation, and in what its rate is told. `cache`: its data stay in a cache, whose rate is no ceiling here.
 enum class Bound { int8, float32, memory, cache };
+
+// What there is to measure: `--filter` takes the names that have its text.
+inline constexpr std::string_view kOperations[] = {
+    "mmid gate/up", "dense", "experts", "attention streamed", "attention staged", "attention fast exp", "hyper pre",
+    "hyper post", "compressor", "indexer scores", "top-k", "route sort", "combine", "quantise", "router", "rms norm",
+    "swiglu", "exp", "rope", "round trip E4M3"};
 
 struct Bench {
   qk::Isa isa;

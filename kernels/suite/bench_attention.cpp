@@ -67,7 +67,7 @@ void attentionAt(const Bench& bench, const Shape& shape) {
   const std::int64_t n = streamed.operands.n;
   const Side fast{[&] { qk::cpu::attention(bench.isa, qk::AttentionPath::streamed, streamed.operands, streamed.scratch.data()); }};
   const std::string text = std::string(shape.name) + ", " + std::to_string(n) + " of " +
-                           std::to_string(shape.window + kEntries) + " rows, one token";
+                           std::to_string(shape.window + kEntries) + " rows";
   const double work = 4.0 * static_cast<double>(n * shape.heads * shape.dim);
   measure(bench, {"attention streamed", text, Bound::float32, work, 1, "mask path"},
           {fast, {[&] { qk::cpu::attention(bench.isa, qk::AttentionPath::masked, masked.operands, masked.scratch.data()); }}});

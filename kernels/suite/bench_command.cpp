@@ -1,6 +1,8 @@
 // Owns the run of the benchmarks and the form of their lines.
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 
 #include "bench.h"
@@ -41,6 +43,8 @@ void runAll(const Options& options, qk::Isa isa, qk::ThreadPool& one, qk::Thread
 }  // namespace
 
 void measure(const Bench& bench, const Subject& subject, const std::vector<Side>& sides) {
+  if (std::find(std::begin(kOperations), std::end(kOperations), subject.op) == std::end(kOperations))
+    throw std::logic_error("the operation " + subject.op + " is not in the list of the filter");
   if (!bench.wants(subject.op)) return;
   const Clock clock = subject.threads > 1 ? Clock::wall : Clock::threadCpu;
   const std::vector<double> times = medianSeconds(sides, clock, bench.effort());
@@ -62,14 +66,16 @@ int benchCommand(const Options& options) {
   const int cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   qk::ThreadPool one(1), many(options.threads > 0 ? options.threads : cpus);
   const std::vector<qk::Isa> isas = options.isas.empty() ? std::vector<qk::Isa>{qk::bestIsa()} : options.isas;
-  JsonLine("header").integer("version", 1).integer("threads", many.threads()).flag("quick", options.quick).print();
-  int code = 0;
-  for (const qk::Isa isa : isas) {
-    if (qk::supported(isa)) runAll(options, isa, one, many);
-    else code = exitUnsupported;
-  }
+  const auto operations = std::count_if(std::begin(kOperations), std::end(kOperations), [&](std::string_view name) {
+    return name.find(options.filter) != std::string_view::npos;
+  });
+  JsonLine header("header");
+  header.integer("version", 1).integer("threads", many.threads()).flag("quick", options.quick);
+  header.integer("operations", operations).text("supported", supportedNames()).print();
+  if (operations == 0 || lacksIsa(options)) return exitUnsupported;
+  for (const qk::Isa isa : isas) runAll(options, isa, one, many);
   JsonLine("end").print();
-  return code;
+  return 0;
 }
 
 }  // namespace suite

@@ -87,13 +87,14 @@ void Check::near(const std::string& what, const Destination& got, const Doubles&
     raise(largest, std::fabs(a - b));
   }
   const double nmse = power == 0 ? error : error / power;
-  const double cosine = power == 0 ? 0 : std::max(0.0, 1 - product / std::sqrt(own * power));
+  const double cosineDistance = power == 0 ? 0 : std::max(0.0, 1 - product / std::sqrt(own * power));
   raise(nmse_, nmse);
   raise(maxAbs_, largest);
-  raise(cosine_, std::isnan(product) ? product : cosine);
+  raise(cosineDistance_, std::isnan(product) ? product : cosineDistance);
   if (!(nmse <= limits.nmse)) fail(what + ": NMSE " + shown(nmse) + " above " + shown(limits.nmse));
   if (!(largest <= limits.maxAbs)) fail(what + ": max abs error " + shown(largest) + " above " + shown(limits.maxAbs));
-  if (!(cosine <= limits.cosine)) fail(what + ": 1 - cosine " + shown(cosine) + " above " + shown(limits.cosine));
+  if (!(cosineDistance <= limits.cosineDistance))
+    fail(what + ": 1 - cosine " + shown(cosineDistance) + " above " + shown(limits.cosineDistance));
   sameEverywhere(what, values);
 }
 

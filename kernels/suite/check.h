@@ -20,7 +20,7 @@ using Doubles = std::vector<double>;
 struct Limits {
   double nmse;
   double maxAbs;
-  double cosine = 1e-9;
+  double cosineDistance = 1e-9;
 };
 
 // What the first instruction set gave, by name: every other one must give the same bits.
@@ -48,7 +48,7 @@ class Check {
   bool bounded() const { return bounded_; }
   double nmse() const { return nmse_; }
   double maxAbs() const { return maxAbs_; }
-  double cosine() const { return cosine_; }
+  double cosineDistance() const { return cosineDistance_; }
 
  private:
   void fail(const std::string& text);
@@ -58,7 +58,7 @@ class Check {
   std::string failure_;
   std::int64_t compared_ = 0;
   bool bounded_ = false;
-  double nmse_ = 0, maxAbs_ = 0, cosine_ = 0;
+  double nmse_ = 0, maxAbs_ = 0, cosineDistance_ = 0;
 };
 
 }  // namespace suite

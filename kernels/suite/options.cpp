@@ -1,7 +1,9 @@
 // Owns the parsing of the command line.
 #include "options.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <random>
 #include <stdexcept>
 #include <string_view>
@@ -19,7 +21,7 @@ Number parseNumber(std::string_view option, std::string_view text) {
 }
 
 qk::Isa parseIsa(std::string_view text) {
-  for (const qk::Isa isa : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
+  for (const qk::Isa isa : allIsas) {
     if (qk::name(isa) == text) return isa;
   }
   throw std::invalid_argument("--isa: '" + std::string(text) + "' is none of portable, avx2, avx512");
@@ -51,6 +53,28 @@ Options parseOptions(int argc, const char* const* argv) {
   if (options.threads < 0 || options.threads > 1024)
     throw std::invalid_argument("--threads: it must be from 1 to 1024");
   return options;
+}
+
+bool asksFor(const Options& options, qk::Isa isa) {
+  return options.isas.empty() || std::find(options.isas.begin(), options.isas.end(), isa) != options.isas.end();
+}
+
+std::string supportedNames() {
+  std::string names;
+  for (const qk::Isa isa : allIsas) {
+    if (qk::supported(isa)) names += std::string(names.empty() ? "" : " ") + std::string(qk::name(isa));
+  }
+  return names;
+}
+
+bool lacksIsa(const Options& options) {
+  for (const qk::Isa isa : options.isas) {
+    if (qk::supported(isa)) continue;
+    std::fprintf(stderr, "qualify-kernels: this CPU or build cannot run %s; it runs %s\n",
+                 std::string(qk::name(isa)).c_str(), supportedNames().c_str());
+    return true;
+  }
+  return false;
 }
 
 }  // namespace suite

@@ -23,6 +23,13 @@ struct Options {
 // Throws std::invalid_argument that names what is wrong.
 Options parseOptions(int argc, const char* const* argv);
 
+inline constexpr qk::Isa allIsas[] = {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512};
+bool asksFor(const Options& options, qk::Isa isa);
+// Names of the sets that this build and CPU can run, one blank between them.
+std::string supportedNames();
+// Whether a set that was asked for cannot be run; says so on stderr. Then nothing is run.
+bool lacksIsa(const Options& options);
+
 // 0 all passed, 1 a case failed, 77 nothing could run or an instruction set that was asked for is missing.
 int testCommand(const Options& options);
 int benchCommand(const Options& options);

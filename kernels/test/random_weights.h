@@ -97,7 +97,8 @@ inline Weights randomWeights(Random& random, Type type, std::int64_t rows, std::
         block[0] = randomE8M0(random, spread);
         break;
       case Type::Q2_K: {
-        const std::uint16_t minimum = halfBits(0.02f + 0.05f * std::fabs(normal(random)));
+        const auto minimum = static_cast<std::uint16_t>(halfBits(0.02f + 0.05f * std::fabs(normal(random))) |
+                                                        (random() % 2 != 0 ? 0x8000 : 0));
         std::memcpy(block + 80, &half, 2);
         std::memcpy(block + 82, &minimum, 2);
         break;

@@ -1,11 +1,13 @@
 /** `qualify kernels test|bench`: the kernels against their references, and their speed. */
+import { availableParallelism, loadavg } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessFolder } from '../harness.js';
-import { plantFaults } from '../kernels/faults.js';
+import { isCaught, plantFaults } from '../kernels/faults.js';
 import { isaSchema, type SuiteLine } from '../kernels/lines.js';
 import { runSuite, SUITE_EXIT, type SuiteRun } from '../kernels/suite.js';
+import { checkLoad } from '../machine/doctor.js';
 import { describeBench, describeFaults, describeSuiteTest } from '../report/kernels.js';
 import { suiteRecipe } from '../revision/recipe.js';
 import { findToolchain } from '../revision/toolchain.js';
@@ -74,20 +76,36 @@ async function test(flags: TestFlags): Promise<void> {
     ...(flags.seed === undefined ? [] : ['--seed', flags.seed]),
     ...(flags.thorough ? ['--thorough'] : []),
   ]);
-  requireMatch(result, flags.filter);
+  requireRun(result, flags);
   const exitCode = exitCodeOf(result);
   if (flags.json) answerJson({ schemaVersion: 1, exitCode, lines: result.lines });
   else answer(describeSuiteTest(result.lines, flags));
   process.exitCode = exitCode;
 }
 
-function requireMatch({ lines }: SuiteRun, filter: string): void {
-  if (!lines.some((line) => line.type === 'header' && line.cases === 0)) return;
-  throw new QualifyError('ERR_QUALIFY_USAGE', `no case has "${filter}" in its group and name`, {
-    exit: 'usage',
-    hint: 'qualify kernels test lists them all',
-  });
+/** Refuses what left nothing to run: a filter that takes nothing, or an instruction set that is not there. */
+export function requireRun(
+  { lines: [header] }: SuiteRun,
+  { filter, isa }: Pick<SuiteFlags, 'filter' | 'isa'>,
+): void {
+  if (header?.type !== 'header') return;
+  if (header.cases === 0 || header.operations === 0) {
+    const what = header.cases === 0 ? 'case has' : 'operation has';
+    const where = header.cases === 0 ? 'group and name' : 'name';
+    throw new QualifyError('ERR_QUALIFY_USAGE', `no ${what} "${filter}" in its ${where}`, {
+      exit: 'usage',
+      hint: `qualify kernels ${header.cases === 0 ? 'test' : 'bench --quick'} lists them all`,
+    });
+  }
+  const names = (header.supported ?? '').split(' ');
+  if (isa !== undefined && !names.includes(isa)) throw lacking(isa, names);
 }
+
+const lacking = (what: string, names: readonly string[]): QualifyError =>
+  new QualifyError('ERR_QUALIFY_UNSUPPORTED', `this CPU or build cannot run ${what}`, {
+    exit: 'unsupported',
+    hint: `it runs ${names.join(', ')}`,
+  });
 
 /** The fastest set of this CPU, or the one that was asked for. */
 async function faultIsa(binary: string, asked: string | undefined) {
@@ -97,10 +115,7 @@ async function faultIsa(binary: string, asked: string | undefined) {
   const supported = isaSchema.options.filter((isa) => names.includes(isa));
   const chosen = asked === undefined ? supported.at(-1) : supported.find((isa) => isa === asked);
   if (chosen !== undefined) return chosen;
-  throw new QualifyError('ERR_QUALIFY_UNSUPPORTED', `this CPU cannot run ${asked ?? 'any of the kernels'}`, {
-    exit: 'unsupported',
-    hint: `it runs ${names.join(', ')}`,
-  });
+  throw lacking(asked ?? 'any of the kernels', names);
 }
 
 async function testFaults(binary: string, flags: TestFlags): Promise<void> {
@@ -116,7 +131,7 @@ async function testFaults(binary: string, flags: TestFlags): Promise<void> {
       onProgress: (text, share) => progress.update(text, share),
     });
     progress.end();
-    const exitCode = outcomes.every(({ caughtBy }) => caughtBy.length > 0) ? EXIT.pass : EXIT.parity;
+    const exitCode = outcomes.every(isCaught) ? EXIT.pass : EXIT.parity;
     if (flags.json) answerJson({ schemaVersion: 1, exitCode, isa, outcomes });
     else answer(describeFaults(outcomes));
     process.exitCode = exitCode;
@@ -127,11 +142,14 @@ async function testFaults(binary: string, flags: TestFlags): Promise<void> {
 }
 
 async function bench(flags: BenchFlags): Promise<void> {
+  // Before the build and the run, which are load themselves.
+  const [load = 0] = loadavg();
   const { binary } = await requireBuild(suiteRecipe);
   const result = await run(binary, ['bench', ...shared(flags), ...(flags.quick ? ['--quick'] : [])]);
+  requireRun(result, flags);
   const exitCode = exitCodeOf(result);
   if (flags.json) answerJson({ schemaVersion: 1, exitCode, lines: result.lines });
-  else answer(describeBench(result.lines));
+  else answer(describeBench(result.lines, checkLoad(load, availableParallelism())));
   process.exitCode = exitCode;
 }
 
@@ -139,6 +157,9 @@ function seedText(text: string): string {
   if (/^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n) return text;
   throw new InvalidArgumentError('It must be a whole number below 2^64.');
 }
+
+const FAULTS_HELP =
+  'plant each of the 20 faults in a copy of the kernels, build it and see that the cases catch it; it compiles for each, which is many minutes on 2 cores';
 
 export function register(program: Command): void {
   const kernels = program
@@ -158,7 +179,11 @@ export function register(program: Command): void {
     .description('every kernel against its reference, on every instruction set, with fresh random inputs')
     .addOption(new Option('--seed <n>', 'seed of the inputs; a fresh one unless told').argParser(seedText))
     .option('--thorough', 'every width and more shapes', false)
-    .option('--faults', 'plant faults in a copy of the kernels and see that the cases catch each', false)
+    .addOption(
+      new Option('--faults', FAULTS_HELP)
+        .default(false)
+        .conflicts(['filter', 'thorough', 'threads', 'brief']),
+    )
     .option('--brief', 'scores without the list of cases', false)
     .action(test);
   options(kernels.command('bench'))

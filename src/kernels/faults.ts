@@ -33,7 +33,12 @@ export interface FaultOutcome {
   fault: Fault;
   /** The cases that failed; none: the suite does not see this fault. */
   caughtBy: SuiteCase[];
+  /** How the suite ended where it did not run to its end: whoever runs it sees this fault. */
+  crash?: string;
 }
+
+export const isCaught = ({ caughtBy, crash }: FaultOutcome): boolean =>
+  caughtBy.length > 0 || crash !== undefined;
 
 export const FAULTS_FILE = 'kernels/suite/faults.json';
 
@@ -121,7 +126,7 @@ export async function plantFaults(options: FaultOptions): Promise<FaultOutcome[]
       const { path, before, after } = await mutated(scratch, fault);
       await writeFile(path, after);
       await build(scratch, options, false, fault.name);
-      outcomes.push({ fault, caughtBy: await failures(scratch, options, fault.filter) });
+      outcomes.push({ fault, ...(await seen(scratch, options, fault.filter)) });
       await writeFile(path, before);
     }
     return outcomes;
@@ -131,7 +136,21 @@ export async function plantFaults(options: FaultOptions): Promise<FaultOutcome[]
   }
 }
 
-/** Cases that fail. A crash counts for every case: it is seen by whoever runs the suite. */
+/** What shows a planted fault: cases that fail, or the crash of the suite. */
+async function seen(
+  scratch: string,
+  options: FaultOptions,
+  filter: string,
+): Promise<Omit<FaultOutcome, 'fault'>> {
+  try {
+    return { caughtBy: await failures(scratch, options, filter) };
+  } catch (error) {
+    if (!(error instanceof QualifyError) || error.code !== 'ERR_QUALIFY_KERNEL_SUITE') throw error;
+    return { caughtBy: [], crash: error.message };
+  }
+}
+
+/** Cases that fail. @throws ERR_QUALIFY_KERNEL_SUITE when the suite crashes. */
 async function failures(scratch: string, options: FaultOptions, filter: string): Promise<SuiteCase[]> {
   const arguments_ = ['test', '--isa', options.isa, '--seed', options.seed, '--filter', filter];
   const { lines, exitCode } = await runSuite(join(scratch, 'build', 'qualify-kernels'), arguments_, options);

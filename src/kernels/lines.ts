@@ -16,7 +16,9 @@ const headerSchema = z.strictObject({
   thorough: z.boolean().optional(),
   quick: z.boolean().optional(),
   cases: z.int().nonnegative().optional(),
-  /** Names that were asked for, and those of them that build and CPU can run. */
+  /** Operations that are measured. */
+  operations: z.int().nonnegative().optional(),
+  /** Instruction sets that were asked for, and those that build and CPU can run: names, blanks between them. */
   isas: z.string().optional(),
   supported: z.string().optional(),
 });
@@ -31,7 +33,8 @@ const caseSchema = z.strictObject({
   compared: z.int().nonnegative().optional(),
   nmse: measured.optional(),
   maxAbs: measured.optional(),
-  cosine: measured.optional(),
+  /** 1 - cosine. */
+  cosineDistance: measured.optional(),
   failure: z.string().optional(),
   ms: z.number().optional(),
 });

@@ -1,6 +1,7 @@
 /** `qualify kernels` as people read it: the parity of each group on each instruction set, and the table of speeds. */
-import type { FaultOutcome } from '../kernels/faults.js';
+import { type FaultOutcome, isCaught } from '../kernels/faults.js';
 import type { Isa, SuiteCase, SuiteLine, SuiteMeasure } from '../kernels/lines.js';
+import type { Finding } from '../machine/doctor.js';
 
 const WIDTH = 110;
 
@@ -31,10 +32,10 @@ function wrapped(names: readonly string[]): string {
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-function figures({ nmse, maxAbs, cosine }: SuiteCase): string {
+function figures({ nmse, maxAbs, cosineDistance }: SuiteCase): string {
   if (nmse === undefined) return '';
   const shown = (value: number | null | undefined) => (value == null ? 'not finite' : value.toExponential(1));
-  return ` (NMSE ${shown(nmse)}, max abs ${shown(maxAbs)}, 1 - cosine ${shown(cosine)})`;
+  return ` (NMSE ${shown(nmse)}, max abs ${shown(maxAbs)}, 1 - cosine ${shown(cosineDistance)})`;
 }
 
 /** Groups with their score on every instruction set and the list of their cases, failures, what did not run. */
@@ -81,33 +82,40 @@ function total(isa: Isa, cases: readonly SuiteCase[]): string {
   return `${isa.padEnd(8)} ${result}`;
 }
 
+function catcher({ caughtBy: [first, ...more], crash }: FaultOutcome): string {
+  if (first === undefined) return (crash ?? '').split('\n')[0] ?? '';
+  return `${first.group}/${first.name}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+}
+
 /** One line a fault: by which case it was caught, or that it was not. */
 export function describeFaults(outcomes: readonly FaultOutcome[]): string {
   const width = Math.max(...outcomes.map(({ fault }) => fault.name.length));
-  const caught = outcomes.filter(({ caughtBy }) => caughtBy.length > 0).length;
+  const caught = outcomes.filter(isCaught).length;
   return [
-    ...outcomes.map(({ fault, caughtBy: [first, ...more] }) =>
-      first === undefined
-        ? `SURVIVED ${fault.name.padEnd(width)}  ${fault.why} (kernels/${fault.file})`
-        : `caught   ${fault.name.padEnd(width)}  ${first.group}/${first.name}${more.length > 0 ? ` and ${more.length} more` : ''}`,
-    ),
+    ...outcomes.map((outcome) => {
+      const { fault } = outcome;
+      return isCaught(outcome)
+        ? `caught   ${fault.name.padEnd(width)}  ${catcher(outcome)}`
+        : `SURVIVED ${fault.name.padEnd(width)}  ${fault.why} (kernels/${fault.file})`;
+    }),
     '',
     `${caught}/${outcomes.length} planted faults are caught`,
   ].join('\n');
 }
 
+const factor = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
+
 const cells = (line: SuiteMeasure): string[] => [
-  line.op,
-  line.shape,
-  String(line.threads),
+  `${line.op}, ${line.shape}`,
+  line.threads === 1 ? '1 cpu' : `${line.threads} wall`,
   line.us.toFixed(line.us < 100 ? 2 : 0),
   `${line.rate.toFixed(1)} ${line.unit}`,
   line.ofCeiling === null ? '' : `${(line.ofCeiling * 100).toFixed(0)} %`,
-  line.speedup == null ? '' : `${line.speedup.toFixed(2)} x ${line.against ?? ''}`,
+  line.speedup == null ? '' : `${factor(line.speedup)} x ${line.against ?? ''}`,
 ];
 
-/** Ceilings of this run, then one line a measurement. */
-export function describeBench(lines: readonly SuiteLine[]): string {
+/** Ceilings of this run, one line a measurement, and whether something else was running before it. */
+export function describeBench(lines: readonly SuiteLine[], load: Pick<Finding, 'status' | 'found'>): string {
   const out: string[] = [];
   for (const ceiling of ofType(lines, 'ceiling')) {
     const { name, isa, one, all, threads, unit } = ceiling;
@@ -116,14 +124,16 @@ export function describeBench(lines: readonly SuiteLine[]): string {
     );
   }
   const rows = [
-    ['operation', 'shape', 'threads', 'us', 'rate', 'of ceiling', 'x the other way'],
+    ['operation, shape', 'clock', 'us', 'rate', 'ceiling', 'speedup'],
     ...ofType(lines, 'measure').map(cells),
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const line = (row: string[]) =>
     row
-      .map((cell, i) => (i >= 2 && i <= 5 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .map((cell, i) => (i >= 1 && i <= 4 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
       .join('  ')
       .trimEnd();
-  return [...out, '', ...rows.map(line)].join('\n');
+  const busy =
+    load.status === 'ok' ? [] : ['', `busy machine: load ${load.found}; wall times and ceilings suffer`];
+  return [...out, '', ...rows.map(line), ...busy].join('\n');
 }

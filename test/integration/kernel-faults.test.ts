@@ -80,6 +80,12 @@ it('tells the fault that a case catches from the one that none sees, and leaves 
   assert.deepEqual(left, []);
 });
 
+it('counts a crash of the suite as caught', async (context) => {
+  const [outcome] = await plant(context, [fault('trap', 'a + b', '(__builtin_trap(), a + b)')]);
+  assert.deepEqual(outcome?.caughtBy, []);
+  assert.match(outcome?.crash ?? '', /^the suite ended by SIG(ILL|TRAP|ABRT) /);
+});
+
 it('refuses a fault that does not compile', async (context) => {
   const { message } = await refusal(plant(context, [fault('no words', 'a + b', 'a +')]));
   assert.match(message, /^the suite does not compile with "no words":\n/);

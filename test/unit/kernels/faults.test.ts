@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { Command } from 'commander';
+import { register } from '../../../src/cli/kernels.js';
 import { QualifyError } from '../../../src/errors.js';
 import { harnessFolder } from '../../../src/harness.js';
 import { FAULTS_FILE, type Fault, readFaults } from '../../../src/kernels/faults.js';
@@ -40,6 +42,10 @@ it('finds every planted fault of our own kernels where it is to be planted', asy
   assert.ok(faults.length >= 10, `${faults.length} faults`);
   assert.equal(new Set(faults.map(({ name }) => name)).size, faults.length);
   for (const { text, replacement } of faults) assert.notEqual(text, replacement);
+  const program = new Command();
+  register(program);
+  const help = program.commands[0]?.commands.find((one) => one.name() === 'test')?.helpInformation() ?? '';
+  assert.match(help, new RegExp(`each of the\\s+${faults.length}\\s+faults`));
 });
 
 it('names a fault whose text is gone or is there twice', async (context) => {

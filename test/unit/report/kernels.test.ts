@@ -32,7 +32,7 @@ it('tells a failure with its case, instruction set, words and figures', () => {
     [
       HEADER,
       one('plain', 'avx2', 'passed'),
-      one('fused', 'avx2', 'failed', { failure, nmse: 1e-3, maxAbs: null, cosine: 0.5 }),
+      one('fused', 'avx2', 'failed', { failure, nmse: 1e-3, maxAbs: null, cosineDistance: 0.5 }),
     ],
     { brief: true },
   );
@@ -55,14 +55,16 @@ it('says of each fault which case caught it, or that it survived', () => {
   const text = describeFaults([
     { fault, caughtBy: [one('width 2', 'avx2', 'failed'), one('width 4', 'avx2', 'failed')] },
     { fault: { ...fault, name: 'none' }, caughtBy: [] },
+    { fault: { ...fault, name: 'wild' }, caughtBy: [], crash: 'the suite ended by SIGSEGV\noh no' },
   ]);
   assert.match(text, /^caught {3}stale lane {2}mmid\/field\/width 2 and 1 more$/m);
   assert.match(text, /^SURVIVED none {8}old sums \(kernels\/cpu\/a\.h\)$/m);
-  assert.match(text, /^1\/2 planted faults are caught$/m);
+  assert.match(text, /^caught {3}wild {8}the suite ended by SIGSEGV$/m);
+  assert.match(text, /^2\/3 planted faults are caught$/m);
 });
 
 it('shows ceilings and one line a measurement', () => {
-  const text = describeBench([
+  const lines: SuiteLine[] = [
     { type: 'header', version: 1, threads: 2, quick: true },
     { type: 'ceiling', name: 'int8 dot', isa: 'avx2', unit: 'GOPS', one: 80.04, all: 150, threads: 2 },
     {
@@ -90,8 +92,14 @@ it('shows ceilings and one line a measurement', () => {
       ofCeiling: null,
     },
     { type: 'end' },
-  ]);
+  ];
+  const text = describeBench(lines, { status: 'ok', found: '0.10' });
   assert.match(text, /^ceiling int8 dot \(avx2\): 80\.0 GOPS on one thread, 150\.0 on 2$/m);
-  assert.match(text, /^experts +mini, 32 tokens +2 +1235 +61\.3 GOPS +41 % +1\.24 x serial$/m);
-  assert.match(text, /^exp +9 +1 +0\.50 +1\.0 GFLOPS$/m);
+  assert.match(text, /^experts, mini, 32 tokens +2 wall +1235 +61\.3 GOPS +41 % +1\.24 x serial$/m);
+  assert.match(text, /^exp, 9 +1 cpu +0\.50 +1\.0 GFLOPS$/m);
+  assert.doesNotMatch(text, /busy/);
+  assert.match(
+    describeBench(lines, { status: 'warn', found: '4.60 over the last minute on 2 CPUs' }),
+    /\n\nbusy machine: load 4\.60 over the last minute on 2 CPUs; .*$/,
+  );
 });
