@@ -318,10 +318,16 @@ describe('the embedded engine, really built', () => {
   it('serves with no switch that it does not understand or that does nothing: exit 64, with what is wrong', async () => {
     const missing = place('none.csv');
     const refused: [Record<string, string>, RegExp][] = [
-      [{ DFLASH_MOE_OWNERS: 'two' }, /DFLASH_MOE_OWNERS="two" is not understood[\s\S]*at: +DFLASH_MOE_OWNERS\n/],
+      [
+        { DFLASH_MOE_OWNERS: 'two' },
+        /DFLASH_MOE_OWNERS="two" is not understood[\s\S]*at: +DFLASH_MOE_OWNERS\n/,
+      ],
       [{ DFLASH_EXPERT_BUDGET_MB: '1' }, /needs DFLASH_MOE_OWNERS of 2[\s\S]*at: +DFLASH_EXPERT_BUDGET_MB\n/],
       [{ DFLASH_DS4_HOTNESS_CSV: '' }, /DFLASH_DS4_HOTNESS_CSV is empty[\s\S]*at: +DFLASH_DS4_HOTNESS_CSV\n/],
-      [{ DFLASH_MOE_OWNERS: '2', DFLASH_DS4_HOTNESS_CSV: missing }, /cannot be read[\s\S]*at: +\S*none\.csv\n/],
+      [
+        { DFLASH_MOE_OWNERS: '2', DFLASH_DS4_HOTNESS_CSV: missing },
+        /cannot be read[\s\S]*at: +\S*none\.csv\n/,
+      ],
     ];
     for (const [switches, message] of refused) {
       const serve = ['engine', 'serve', '--model', model, '--port', '0', '--threads', '2'];
