@@ -37,8 +37,8 @@ void ImportanceFile::requireUsable(const Tensor& tensor) const {
   if (bad == values.end()) return;
   throw std::runtime_error(file_.path().string() + ": tensor '" + tensor.name + "' has " + std::to_string(*bad) +
                            " at index " + std::to_string(bad - values.begin()) +
-                           ", where sums of squares and counts are finite and not negative; the file is damaged, make it "
-                           "again with llama-imatrix");
+                           ", where sums of squares and counts are finite and not negative; the file is damaged, "
+                           "make it again with llama-imatrix");
 }
 
 const float* ImportanceFile::find(const Tensor& matrix) const {

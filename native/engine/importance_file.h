@@ -16,8 +16,8 @@ class ImportanceFile {
   // negative or not finite.
   explicit ImportanceFile(const std::filesystem::path& path);
 
-  // Weights [experts][columns] of a matrix, null when the file knows nothing of it or saw none of its experts. They are sums,
-  // not means: only their ratios inside of a row matter. Throws std::runtime_error when their number is another.
+  // Weights [experts][columns] of a matrix, null when the file knows nothing of it or saw none of its experts. They are
+  // sums, not means: only their ratios inside of a row matter. Throws std::runtime_error when their number is another.
   const float* find(const Tensor& matrix) const;
   // False where the calibration never came to expert `index` (0 of a plain matrix) or all its sums are 0: its weights
   // say nothing. For matrices that `find` found.

@@ -34,7 +34,8 @@ OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t sizeByte
   const std::filesystem::file_status there = std::filesystem::symlink_status(path);
   if (std::filesystem::is_directory(there)) throw std::runtime_error(path.string() + ": is a folder; name a file in it");
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    throw std::runtime_error(path.string() + ": is no regular file (a link or device) and is never replaced; name another");
+    throw std::runtime_error(path.string() + ": is no regular file (a link or device) and is never replaced; "
+                             "name another");
   }
   if (!overwrite && std::filesystem::exists(there)) {
     throw std::runtime_error(path.string() + ": exists already; remove it or ask for it to be overwritten");
