@@ -29,7 +29,8 @@ std::string_view name(Kernel kernel) {
       "attention.gathered",
       "attention.streamed",
       "attention.staged",
-      "attention.fast_exp"};
+      "attention.fast_exp",
+      "attention.mask_scan"};
   return names[static_cast<std::size_t>(kernel)];
 }
 

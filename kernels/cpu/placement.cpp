@@ -51,6 +51,21 @@ double divideRest(const std::vector<double>& load, std::int64_t owners, std::vec
   throw std::invalid_argument(file + ", line " + std::to_string(line) + ": " + problem);
 }
 
+// The start of a line as it may stand in a message: what is not printable ASCII as \xNN.
+std::string shown(std::string_view line) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char c : line.substr(0, 60)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      text += c;
+    } else {
+      text.append("\\x").append({digits[byte >> 4], digits[byte & 15]});
+    }
+  }
+  return text;
+}
+
 // layer, expert, count; false when the line is not three whole numbers.
 bool readNumbers(std::string_view line, std::array<std::int64_t, 3>& numbers) {
   const char* at = line.data();
@@ -76,6 +91,7 @@ ExpertLoads parseHotness(std::string_view csv, const std::string& file, std::int
   ExpertLoads loads(static_cast<std::size_t>(layers),
                     std::vector<double>(static_cast<std::size_t>(experts), absent));
   std::int64_t number = 0;
+  bool counted = false;
   while (!csv.empty()) {
     const std::size_t end = std::min(csv.find('\n'), csv.size());
     std::string_view line = csv.substr(0, end);
@@ -85,9 +101,7 @@ ExpertLoads parseHotness(std::string_view csv, const std::string& file, std::int
     if (line.empty() || (number == 1 && line == "layer,expert,count")) continue;
     std::array<std::int64_t, 3> numbers{};
     if (!readNumbers(line, numbers)) {
-      std::string problem(line.substr(0, 60));
-      problem.insert(problem.begin(), '"');
-      refuseLine(file, number, problem.append("\" is not layer,expert,count in whole numbers"));
+      refuseLine(file, number, '"' + shown(line) + "\" is not layer,expert,count in whole numbers");
     }
     const auto [layer, expert, count] = numbers;
     if (layer >= layers) {
@@ -102,7 +116,9 @@ ExpertLoads parseHotness(std::string_view csv, const std::string& file, std::int
                  "layer " + std::to_string(layer) + ", expert " + std::to_string(expert) + " was given before");
     }
     load = static_cast<double>(count);
+    counted = counted || count > 0;
   }
+  if (!counted) throw std::invalid_argument(file + ": no expert has a count above 0; name those that are hot");
   for (auto& layer : loads) std::replace(layer.begin(), layer.end(), absent, 0.0);
   return loads;
 }

@@ -257,7 +257,6 @@ TEST_CASE("the critical path is never longer than by taking one expert more or l
 TEST_CASE("hotness is read from lines, and a bad line is named") {
   const ExpertLoads loads = parseHotness("layer,expert,count\n0,1,5\r\n\n1,0,7\n", "hot.csv", 2, 3);
   CHECK(loads == ExpertLoads{{0, 5, 0}, {7, 0, 0}});
-  CHECK(parseHotness("", "hot.csv", 1, 1) == ExpertLoads{{0}});
   CHECK(parseHotness("0,0,3", "hot.csv", 1, 1) == ExpertLoads{{3}});
   const auto problem = [](const char* csv) {
     return messageOf([&] { parseHotness(csv, "hot.csv", 2, 3); });
@@ -269,6 +268,11 @@ TEST_CASE("hotness is read from lines, and a bad line is named") {
   CHECK(problem("0, 1,5") == "hot.csv, line 1: \"0, 1,5\" is not layer,expert,count in whole numbers");
   CHECK(problem("0,1,5\nlayer,expert,count") ==
         "hot.csv, line 2: \"layer,expert,count\" is not layer,expert,count in whole numbers");
+  CHECK(problem("0,1,\x1b[2J\t\xff") ==
+        "hot.csv, line 1: \"0,1,\\x1b[2J\\x09\\xff\" is not layer,expert,count in whole numbers");
+  for (const char* csv : {"", "layer,expert,count\n", "0,1,0\n1,2,0\n"}) {
+    CHECK(problem(csv) == "hot.csv: no expert has a count above 0; name those that are hot");
+  }
   CHECK(problem("2,0,1") == "hot.csv, line 1: layer 2 is not below 2");
   CHECK(problem("0,3,1") == "hot.csv, line 1: expert 3 is not below 3");
   CHECK(problem("0,1,1\n1,1,1\n0,1,2") == "hot.csv, line 3: layer 0, expert 1 was given before");

@@ -61,7 +61,7 @@ MakeValue attempt(const Compute& compute) {
   try {
     return compute();
   } catch (const std::exception& error) {
-    return failure(error.what());
+    return failure(error);
   }
 }
 

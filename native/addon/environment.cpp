@@ -1,6 +1,8 @@
 #include "environment.h"
 
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 namespace addon {
 
@@ -15,8 +17,13 @@ void Environment::end() {
   dispatcher->shut();
 }
 
-MakeValue failure(const std::string& message) {
-  return [message](Napi::Env env) -> Napi::Value { throw Napi::Error::New(env, message); };
+MakeValue failure(const std::exception& error) {
+  const bool asked = dynamic_cast<const std::invalid_argument*>(&error) != nullptr;
+  return [message = std::string(error.what()), asked](Napi::Env env) -> Napi::Value {
+    const Napi::Error thrown = Napi::Error::New(env, message);
+    if (asked) thrown.Set("code", Napi::String::New(env, "ERR_INVALID_ARG_VALUE"));
+    throw thrown;
+  };
 }
 
 void settle(Napi::Env env, const Napi::Promise::Deferred& deferred, const MakeValue& make) {
@@ -42,7 +49,7 @@ Napi::Promise runOnce(Napi::Env env, std::function<MakeValue(const std::atomic<b
     try {
       make = work(worker->closing());
     } catch (const std::exception& error) {
-      make = failure(error.what());
+      make = failure(error);
     }
     dispatcher->post([make = std::move(make), dispatcher, workers, worker, deferred](Napi::Env jsEnv) {
       workers->end(worker);

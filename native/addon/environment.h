@@ -4,6 +4,7 @@
 
 #include <napi.h>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,8 +41,9 @@ struct Environment {
 // Makes a promise's value on the JavaScript thread; an exception of it rejects the promise.
 using MakeValue = std::function<Napi::Value(Napi::Env)>;
 
-// A MakeValue that throws an Error with this message.
-MakeValue failure(const std::string& message);
+// A MakeValue that throws an Error with this message; its code is ERR_INVALID_ARG_VALUE when what was asked for is
+// wrong (std::invalid_argument).
+MakeValue failure(const std::exception& error);
 void settle(Napi::Env env, const Napi::Promise::Deferred& deferred, const MakeValue& make);
 
 // Runs `work` on a thread of its own; an exception rejects the promise with its message. `work` should end

@@ -240,6 +240,9 @@ void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTa
   const std::int64_t dim = dimensions.headDim;
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
   qe::count(run.execution.counters, path_);
+  if (layer.attention.indexer && selection_.mask != nullptr && path_ != qk::AttentionPath::masked) {
+    run.execution.counters.add(qk::Kernel::attentionMaskScan);
+  }
   const bool staged = path_ == qk::AttentionPath::staged || path_ == qk::AttentionPath::fastExp;
   forTokens(
       run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {

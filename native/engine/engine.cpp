@@ -17,6 +17,11 @@
 namespace qe {
 namespace {
 
+const Switches& useful(const Switches& switches) {
+  switches.requireUse();
+  return switches;
+}
+
 qk::Isa chooseIsa(const std::optional<qk::Isa>& wanted) {
   if (!wanted) return qk::bestIsa();
   if (!qk::supported(*wanted)) {
@@ -80,7 +85,7 @@ struct Served {
 struct Engine::Parts {
   Parts(const std::filesystem::path& path, const OpenOptions& openOptions, const Switches& openSwitches)
       : options(openOptions),
-        switches(openSwitches),
+        switches(useful(openSwitches)),
         isa(chooseIsa(openOptions.isa)),
         isaName(qk::name(isa)),
         pool(openOptions.threads, openOptions.cpus),

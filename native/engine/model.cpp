@@ -5,6 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "model_file.h"
@@ -140,6 +141,12 @@ std::int64_t bytesOf(const Layer& layer) {
 }
 
 std::string readText(const std::filesystem::path& path) {
+  // A FIFO would be waited for, and what a device gives is not the same twice.
+  std::error_code ignored;
+  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    throw std::invalid_argument(path.string() + ": is no regular file");
+  }
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.is_open() || in.bad()) throw std::invalid_argument(path.string() + ": cannot be read");

@@ -30,8 +30,14 @@ std::filesystem::path hiddenName(const std::filesystem::path& path) {
 
 OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t sizeBytes, bool overwrite, Draft draft)
     : path_(path), size_(sizeBytes), overwrite_(overwrite) {
-  if (std::filesystem::is_directory(path)) throw std::runtime_error(path.string() + ": is a folder; name a file in it");
-  if (!overwrite && std::filesystem::exists(std::filesystem::symlink_status(path))) {
+  // Of the name itself: what a link points to is nobody's to replace.
+  const std::filesystem::file_status there = std::filesystem::symlink_status(path);
+  if (std::filesystem::is_directory(there)) throw std::runtime_error(path.string() + ": is a folder; name a file in it");
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    throw std::runtime_error(path.string() + ": is no regular file (a link or device) and is never replaced; "
+                             "name another");
+  }
+  if (!overwrite && std::filesystem::exists(there)) {
     throw std::runtime_error(path.string() + ": exists already; remove it or ask for it to be overwritten");
   }
   const std::filesystem::path folder = folderOf(path);

@@ -15,8 +15,9 @@ class OutputFile {
  public:
   enum class Draft { unnamed, hidden };
 
-  // Throws std::runtime_error naming the file when it exists and may not be overwritten, or when the folder is missing or
-  // not writable, or lacks room for sizeBytes. Draft::hidden forces the second way.
+  // Throws std::runtime_error naming the file when it exists and may not be overwritten or is no regular file (links
+  // are not followed), or when the folder is missing or not writable, or lacks room for sizeBytes. Draft::hidden forces
+  // the second way.
   OutputFile(const std::filesystem::path& path, std::uint64_t sizeBytes, bool overwrite, Draft draft = Draft::unnamed);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

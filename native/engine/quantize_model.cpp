@@ -99,7 +99,7 @@ std::vector<Step> planSteps(const Gguf& file, const QuantizeOptions& options, co
   }
   if (importance != nullptr && !weighted) {
     throw std::runtime_error(options.importance.string() +
-                             ": does not apply: it names none of the matrices that are rounded to a ROCmFP type");
+                             ": does not apply: it has no sum above 0 of any matrix that is rounded to a ROCmFP type");
   }
   return steps;
 }

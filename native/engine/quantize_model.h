@@ -30,7 +30,7 @@ struct QuantizedTensor {
   std::uint64_t fromBytes = 0;
   std::uint64_t toBytes = 0;
   double nmse = 0;        // sum of squared differences over sum of squares; 0 where nothing is lost
-  bool weighted = false;  // by the importance file
+  bool weighted = false;  // the importance file had sums above 0 of a seen expert
 };
 
 struct Quantized {

@@ -95,11 +95,24 @@ Switches Switches::read(const Lookup& lookup) {
                    [&](const OptionalCount& count) {
                      switches.*count.value = readCount(name, *value, count.least, count.most);
                    },
-                   [&](const Text& text) { switches.*text.value = *value; },
+                   [&](const Text& text) {
+                     if (value->empty()) throw std::invalid_argument(name + " is empty: set it, or leave it out");
+                     switches.*text.value = *value;
+                   },
                },
                entry.kind);
   }
   return switches;
+}
+
+void Switches::requireUse() const {
+  const auto require = [](bool met, const char* name, const char* needed) {
+    if (!met) throw std::invalid_argument(std::string(name) + " needs " + needed + ": by itself it does nothing");
+  };
+  require(!expertBudgetMiB || owners > 1, "DFLASH_EXPERT_BUDGET_MB", "DFLASH_MOE_OWNERS of 2 or more");
+  require(!hotnessCsv || owners > 1, "DFLASH_DS4_HOTNESS_CSV", "DFLASH_MOE_OWNERS of 2 or more");
+  require(!streamFastExp || (streamTopK && streamStage), "GGML_CUDA_MLA_STREAM_FAST_EXP=1",
+          "GGML_CUDA_MLA_STREAM_TOPK=1 and GGML_CUDA_MLA_STREAM_F32_STAGE=1");
 }
 
 Switches Switches::fromEnvironment() {

@@ -44,9 +44,12 @@ struct Switches {
   // Value of a variable, nothing when it is not set.
   using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-  // Throws std::invalid_argument naming the variable, its value and what is allowed.
+  // Throws std::invalid_argument naming the variable, its value and what is allowed; of a text, only empty is not.
   static Switches read(const Lookup& lookup);
   static Switches fromEnvironment();
+
+  // Throws std::invalid_argument for a switch that does nothing beside the others, naming what it needs.
+  void requireUse() const;
 
   // Effective value of every switch, by its name in the environment; what is not set and has no value is "".
   std::map<std::string, std::string> effective() const;

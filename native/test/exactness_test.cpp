@@ -112,17 +112,17 @@ TEST_CASE("the ways to attention's rows do not change the bits and are counted a
     const std::vector<float> rows = engine.logits(prompt(kTokens), 128, test::never);
     const std::map<std::string, std::uint64_t> all = engine.counters();
     std::string ran;
-    for (const char* name : {"masked", "gathered", "streamed", "staged", "fast_exp"}) {
+    for (const char* name : {"masked", "gathered", "streamed", "staged", "fast_exp", "mask_scan"}) {
       if (all.at(std::string("attention.") + name) > 0) ran += std::string(ran.empty() ? "" : " ") + name;
     }
     return std::pair(firstDifference(rows, unitBaseline(), 512) == -1, ran);
   };
   using Ran = std::pair<bool, std::string>;
-  CHECK(runWith(false, false, true, true) == Ran(true, "masked"));
-  CHECK(runWith(true, false, true, true) == Ran(true, "gathered"));
-  CHECK(runWith(false, true, false, true) == Ran(true, "streamed"));
-  CHECK(runWith(true, true, false, true) == Ran(true, "streamed"));
-  CHECK(runWith(false, true, true, false) == Ran(true, "streamed staged"));
+  CHECK(runWith(false, false, true, false) == Ran(true, "masked"));
+  CHECK(runWith(true, false, true, false) == Ran(true, "gathered"));
+  CHECK(runWith(false, true, false, false) == Ran(true, "streamed mask_scan"));
+  CHECK(runWith(true, true, false, false) == Ran(true, "streamed"));
+  CHECK(runWith(false, true, true, false) == Ran(true, "streamed staged mask_scan"));
   CHECK(runWith(true, true, true, false) == Ran(true, "streamed staged"));
   CHECK(runWith(true, true, true, true) == Ran(false, "streamed staged fast_exp"));
 }

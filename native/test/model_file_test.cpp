@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -455,6 +456,24 @@ TEST_CASE("an output file has its name only when finished, whichever way it is d
       CHECK(folder.names() == std::vector<std::string>{"f"});
     }
   }
+}
+
+TEST_CASE("links, dangling or not, devices and folders are never replaced") {
+  const ScratchFolder folder;
+  folder.write("file", Bytes(5));
+  std::filesystem::create_symlink(folder / "file", folder / "link");
+  std::filesystem::create_symlink(folder / "nothing", folder / "dangling");
+  REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  for (const bool overwrite : {false, true}) {
+    for (const char* name : {"link", "dangling", "fifo"}) {
+      const std::filesystem::path path = folder / name;
+      CAPTURE(path);
+      CHECK(messageOf([&] { const qe::OutputFile file(path, 3, overwrite); }) ==
+            path.string() + ": is no regular file (a link or device) and is never replaced; name another");
+    }
+    CHECK(has(messageOf([&] { const qe::OutputFile file(folder.path(), 3, overwrite); }), "is a folder"));
+  }
+  CHECK(readBytes(folder / "file").size() == 5);
 }
 
 TEST_CASE("a name that somebody took meanwhile is not replaced") {

@@ -1,10 +1,12 @@
 // The switches of the experts change what runs, which the counters tell, and no bit of the logits.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -168,6 +170,37 @@ TEST_CASE("owners without threads and hotness that cannot be read are refused wi
   std::ofstream(csv) << "0,0,1\n4,0,1\n";
   switches.hotnessCsv = csv.string();
   CHECK(messageOf([&] { open(switches, 2); }) == csv.string() + ", line 2: layer 4 is not below 4");
+  std::ofstream(csv) << "0,0,0\n";
+  CHECK(messageOf([&] { open(switches, 2); }) ==
+        csv.string() + ": no expert has a count above 0; name those that are hot");
+  const std::string fifo = (folder / "fifo").string();
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  for (const std::string& path : {folder.path().string(), fifo}) {
+    switches.hotnessCsv = path;
+    CHECK(messageOf([&] { open(switches, 2); }) == path + ": is no regular file");
+  }
+}
+
+TEST_CASE("a switch that does nothing beside the others is refused with what it needs, and so is an empty text") {
+  const std::string owners = " needs DFLASH_MOE_OWNERS of 2 or more: by itself it does nothing";
+  qe::Switches switches;
+  switches.expertBudgetMiB = 1;
+  CHECK(messageOf([&] { open(switches); }) == "DFLASH_EXPERT_BUDGET_MB" + owners);
+  switches = {};
+  switches.hotnessCsv = "hot.csv";
+  CHECK(messageOf([&] { open(switches); }) == "DFLASH_DS4_HOTNESS_CSV" + owners);
+  for (bool qe::Switches::*without : {&qe::Switches::streamTopK, &qe::Switches::streamStage}) {
+    switches = {};
+    switches.streamFastExp = true;
+    switches.*without = false;
+    CHECK(messageOf([&] { open(switches); }) ==
+          "GGML_CUDA_MLA_STREAM_FAST_EXP=1 needs GGML_CUDA_MLA_STREAM_TOPK=1 and GGML_CUDA_MLA_STREAM_F32_STAGE=1: by "
+          "itself it does nothing");
+  }
+  const auto empty = [](const std::string& name) {
+    return name == "DFLASH_DS4_HOTNESS_CSV" ? std::optional<std::string>("") : std::nullopt;
+  };
+  CHECK(messageOf([&] { qe::Switches::read(empty); }) == "DFLASH_DS4_HOTNESS_CSV is empty: set it, or leave it out");
 }
 
 TEST_CASE("the workspace of the experts grows by what a token is said to take, and the fused sum holds no rows") {

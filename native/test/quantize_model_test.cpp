@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/gguf_writer.h"
@@ -254,6 +255,8 @@ TEST_CASE("an importance file weighs the error of the ROCmFP types, but not of e
   writer.text("general.type", "imatrix");
   writer.tensor(gate.name + ".in_sum2", qk::Type::F32, {gate.dims[0], experts});
   writer.tensor(gate.name + ".counts", qk::Type::F32, {1, experts});
+  // All zero: named, and yet without a say.
+  writer.tensor("blk.1.ffn_up_exps.weight.in_sum2", qk::Type::F32, {gate.dims[0], experts});
   std::vector<float> sums(static_cast<std::size_t>(gate.dims[0] * experts));
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<float>((i * 7919) % 101);
   std::vector<float> counts(static_cast<std::size_t>(experts), 4.0f);
@@ -274,6 +277,29 @@ TEST_CASE("an importance file weighs the error of the ROCmFP types, but not of e
   CHECK((bytesOf(found.tensor(gate.name)) != rounded(gate, qk::Type::ROCmFP4)));
   for (const qe::QuantizedTensor& tensor : made.quantized) CHECK(tensor.weighted == (tensor.name == gate.name));
   CHECK(found.text("qualify.quantized") == "experts rocmfp4, weighted by importance");
+
+  options.out = folder / "refused.gguf";
+  const auto refusal = [&](std::vector<float>& values, std::size_t at, float value) {
+    const float before = std::exchange(values[at], value);
+    options.importance = write("damaged.gguf");
+    values[at] = before;
+    return messageOf([&] { qe::quantizeModel(options); });
+  };
+  const std::string path = (folder / "damaged.gguf").string();
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -1.0f}) {
+    CAPTURE(value);
+    CHECK(has(refusal(sums, 300, value), path + ": tensor '" + gate.name + ".in_sum2' has "));
+    CHECK(has(refusal(sums, 300, value), " at index 300, "));
+    CHECK(has(refusal(counts, 5, value), path + ": tensor '" + gate.name + ".counts' has "));
+    CHECK(has(refusal(counts, 5, value), " at index 5, "));
+  }
+  CHECK_FALSE(std::filesystem::exists(options.out));
+  std::vector<float> zeros(sums.size());
+  sums.swap(zeros);
+  options.importance = write("zero.gguf");
+  CHECK(has(messageOf([&] { qe::quantizeModel(options); }), "zero.gguf: does not apply: it has no sum above 0"));
+  sums.swap(zeros);
+  options.importance = folder / "imatrix.gguf";
 
   options.out = folder / "other.gguf";
   options.experts = "q4_0";

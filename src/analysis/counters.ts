@@ -29,7 +29,8 @@ const promises: Readonly<Record<string, Promised>> = {
   GGML_CUDA_MMQ_MOE_ADAPTIVE_X: { off: '0', counter: /adaptive_tile$/, needs: { [GROUPED]: 'on' } },
   GGML_CUDA_MMQ_MOE_PERSISTENT: { off: '0', counter: /persistent_queue$/, needs: { [GROUPED]: 'on' } },
   [OWNERS]: { off: '1', counter: /mmid\.owner$/ },
-  // With streaming the rows are read where they lie, whoever selected them: then nothing of the hand-off is to be seen.
+  // With streaming the rows are read where they lie, whoever selected them: what is on leaves no trace of its own then, and what is
+  // off is told by `attention.mask_scan`, which makes the counters of two arms differ.
   DFLASH_DS4_DIRECT_INDEXER_TOPK: { off: '0', counter: /attention\.gathered$/, needs: { [STREAM]: 'off' } },
   [STREAM]: { off: '0', counter: /attention\.(streamed|staged|fast_exp)$/ },
   [STAGE]: { off: '0', counter: /attention\.(staged|fast_exp)$/, needs: { [STREAM]: 'on' } },

@@ -1,5 +1,5 @@
 /** How the commands that write a model do it: under another name until it is whole, with progress, nothing left on failure. */
-import { rename, rm, stat } from 'node:fs/promises';
+import { lstat, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
@@ -21,9 +21,18 @@ export function modelError(code: string, error: unknown, path: string): QualifyE
 
 type OnBytes = (doneBytes: number, totalBytes: number) => void;
 
-/** @throws ERR_QUALIFY_EXISTS when `file` is there and not to be replaced. */
+/** @throws ERR_QUALIFY_EXISTS when `file` is there and not to be replaced; links and devices never are. */
 export async function refuseExisting(file: string, force: boolean): Promise<void> {
-  if (force || (await stat(resolve(file)).catch(() => undefined)) === undefined) return;
+  const there = await lstat(resolve(file)).catch(() => undefined);
+  if (there === undefined) return;
+  if (!there.isFile()) {
+    throw new QualifyError('ERR_QUALIFY_EXISTS', `${file} exists and is no regular file`, {
+      exit: 'usage',
+      hint: 'name another file: links, folders and devices are never replaced, --force or not',
+      where: resolve(file),
+    });
+  }
+  if (force) return;
   throw new QualifyError('ERR_QUALIFY_EXISTS', `${file} exists already`, {
     exit: 'usage',
     hint: 'name another file, or overwrite it with --force',
@@ -34,12 +43,13 @@ export async function refuseExisting(file: string, force: boolean): Promise<void
 /**
  * Lets `make` write the partial file, and gives it its name when it is whole; `verb` is for the progress.
  *
- * @throws What `make` fails with, as a model error.
+ * @throws What `make` fails with, as a model error: of the user (exit 64) when it names one of the `inputs`.
  */
 export async function writeModel<Made>(
   file: string,
   verb: string,
   make: (partial: string, onBytes: OnBytes) => Promise<Made>,
+  inputs: readonly string[] = [],
 ): Promise<Made & { path: string; sha256: string }> {
   const out = resolve(file);
   // The file gets its name when it is whole, so that a killed command leaves no model that looks like one.
@@ -67,7 +77,10 @@ export async function writeModel<Made>(
     if (signal.aborted) leaveNow(error);
     if (error instanceof QualifyError) throw error;
     if (saysDiskFull((error as Error).message)) throw diskFull(out, error);
-    throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
+    const { message } = error as Error;
+    const input = inputs.find((path) => message.startsWith(`${path}: `));
+    if (input === undefined) throw modelError('ERR_QUALIFY_MODEL_FAILED', error, out);
+    throw new QualifyError('ERR_QUALIFY_MODEL_FILE', message, { exit: 'usage', where: input, cause: error });
   }
 }
 

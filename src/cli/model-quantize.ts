@@ -49,18 +49,17 @@ async function quantize(input: string, output: string, flags: QuantizeFlags): Pr
   await refuseExisting(output, flags.force);
   const addon = await requireEmbeddedAddon();
   const { experts, threads } = flags;
-  const made = await writeModel(output, 'quantising', (partial, onBytes) =>
-    addon.quantizeModel(
-      {
-        in: resolve(input),
-        out: partial,
-        experts,
-        dense: flags.dense ?? null,
-        importance: flags.imatrix === undefined ? null : resolve(flags.imatrix),
-        threads,
-      },
-      onBytes,
-    ),
+  const source = resolve(input);
+  const importance = flags.imatrix === undefined ? null : resolve(flags.imatrix);
+  const made = await writeModel(
+    output,
+    'quantising',
+    (out, onBytes) =>
+      addon.quantizeModel(
+        { in: source, out, experts, dense: flags.dense ?? null, importance, threads },
+        onBytes,
+      ),
+    importance === null ? [source] : [source, importance],
   );
   if (flags.json) answerJson({ schemaVersion: 1, ...made });
   else answer(describeQuantized(made));

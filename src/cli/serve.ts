@@ -15,6 +15,9 @@ import { nativeHostScript } from '../harness.js';
 import { requireEmbeddedBuild } from './embedded.js';
 import { note } from './output.js';
 
+/** The switch whose value is a file. */
+const HOTNESS = 'DFLASH_DS4_HOTNESS_CSV';
+
 export interface ServeFlags {
   model: string;
   host: string;
@@ -29,7 +32,7 @@ export interface ServeFlags {
 
 /**
  * Serves until the engine ends, and exits with its code.
- * @throws QualifyError exit 64 for a model file or a CPU that is not there, 15 when the engine ends before it listens.
+ * @throws QualifyError exit 64 for a model file or a CPU that is not there and for a wrong switch, 15 when the engine ends before it listens.
  */
 export async function serve(flags: ServeFlags): Promise<void> {
   await requireFlags(flags);
@@ -100,7 +103,7 @@ function relay(child: ChildProcess, onListening: (port: number) => void): () => 
   return () => before;
 }
 
-/** The engine says `engine: MESSAGE` and perhaps `next: HINT`, and exits 64 when its own flags are wrong. */
+/** The engine says `engine: MESSAGE` and perhaps `next: HINT`, and exits 64 when its own flags or switches are wrong. */
 function startFailure(said: string, exitCode: number | null, flags: ServeFlags): QualifyError {
   if (said.includes('EADDRINUSE')) {
     return new QualifyError('ERR_QUALIFY_PORT_TAKEN', `port ${flags.port} is taken by another process`, {
@@ -114,8 +117,10 @@ function startFailure(said: string, exitCode: number | null, flags: ServeFlags):
     .replace(/^ {2}next: .*$/m, '')
     .replace(/^engine: /, '')
     .trim();
-  // A switch that is refused is named first, as an assignment.
-  const name = /^([A-Z][A-Z0-9_]+)=/.exec(message)?.[1];
+  // A switch that is refused is named first, or the file that it names.
+  const csv = process.env[HOTNESS];
+  const ofCsv = csv !== undefined && csv !== '' && message.startsWith(csv);
+  const name = ofCsv ? HOTNESS : /^([A-Z][A-Z0-9_]+)(?:=| is empty| needs )/.exec(message)?.[1];
   const remedy =
     name === undefined
       ? `qualify model inspect ${flags.model} says whether the file is whole`
@@ -125,7 +130,7 @@ function startFailure(said: string, exitCode: number | null, flags: ServeFlags):
     message || `the engine ended at its start (exit ${exitCode})`,
     {
       exit: exitCode === EXIT.usage ? 'usage' : 'infrastructure',
-      where: name ?? flags.model,
+      where: ofCsv ? csv : (name ?? flags.model),
       hint: hint ?? remedy,
     },
   );

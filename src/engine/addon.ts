@@ -63,7 +63,7 @@ export interface QuantizedTensor {
   toBytes: number;
   /** Sum of squared differences over sum of squares. */
   nmse: number;
-  /** Whether the importance file knew the tensor. */
+  /** Whether sums of the importance file took part. */
   weighted: boolean;
 }
 

@@ -58,5 +58,7 @@ try {
   const known = error instanceof QualifyError ? error : undefined;
   process.stderr.write(`engine: ${error instanceof Error ? error.message : String(error)}\n`);
   if (known?.hint !== undefined) process.stderr.write(`  next: ${known.hint}\n`);
-  process.exit(known?.exitCode ?? EXIT.infrastructure);
+  // The engine's word for a switch, or a file that one names, which is not understood.
+  const asked = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_ARG_VALUE';
+  process.exit(known?.exitCode ?? (asked ? EXIT.usage : EXIT.infrastructure));
 }

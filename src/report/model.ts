@@ -60,6 +60,16 @@ export function describeModel(path: string, sha256: string, model: ModelDescript
   ].join('\n');
 }
 
+/** Types whose values are those of training, as far as anybody knows. */
+const FLOATS = new Set(['f32', 'f16', 'bf16']);
+
+/** The loss of an earlier rounding cannot be told from its result. */
+function roundedBefore(tensors: QuantizedModel['quantized']): string[] {
+  const types = new Set(tensors.map(({ from }) => from).filter((type) => !FLOATS.has(type)));
+  if (types.size === 0) return [];
+  return [`NMSE      against the values of the input, which ${[...types].join(', ')} has rounded before`];
+}
+
 /** What quantising a model changed, tensor by tensor. */
 export function describeQuantized(made: QuantizedModel & { path: string; sha256: string }): string {
   const rows = made.quantized.map((tensor) => [
@@ -74,6 +84,7 @@ export function describeQuantized(made: QuantizedModel & { path: string; sha256:
   return [
     columns([['tensor', 'type', 'bytes', 'after', 'NMSE'], ...rows], new Set([2, 3, 4])),
     '',
+    ...roundedBefore(made.quantized),
     `file      ${made.path}`,
     `sha256    ${made.sha256}`,
     `bytes     ${made.sizeBytes}`,

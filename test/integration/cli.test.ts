@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { cliScript, harnessVersion } from '../../src/harness.js';
@@ -65,6 +65,19 @@ it('does not overwrite a file unless forced, and says so before it builds anythi
   const { exitCode, stderr } = await runCli(['model', 'create', '--out', out]);
   assert.equal(exitCode, 64);
   assert.match(stderr, /exists already[\s\S]*--force[\s\S]*ERR_QUALIFY_EXISTS/);
+});
+
+it('replaces no link, forced or not, whoever writes the model', async (context) => {
+  const link = join(await scratchFolder(context), 'dangling');
+  await symlink(`${link}-target`, link);
+  for (const args of [
+    ['create', '--out', link],
+    ['quantize', 'in.gguf', link, '--experts', 'q4_0', '--force'],
+  ]) {
+    const { exitCode, stderr } = await runCli(['model', ...args]);
+    assert.equal(exitCode, 64, stderr);
+    assert.match(stderr, /exists and is no regular file[\s\S]*never replaced[\s\S]*ERR_QUALIFY_EXISTS/);
+  }
 });
 
 it('names what is wrong with a file of token ids', async (context) => {

@@ -171,8 +171,12 @@ describe('the embedded engine, really built', () => {
     await refused([model, none, '--experts', 'q5_1'], 64, /Allowed choices are rocmfp2/);
     await refused([model, none], 64, /--experts/);
     const dense = ['--experts', 'q4_0', '--dense', 'q2_k'];
-    await refused([model, none, ...dense], 15, /attn_q_b\.weight' has rows of 128 values/);
-    await refused([place('absent.gguf'), none, '--experts', 'q4_0'], 15, /absent\.gguf/);
+    await refused([model, none, ...dense], 64, /attn_q_b\.weight' has rows of 128 values/);
+    for (const name of ['absent.gguf', 'ids.json']) {
+      const at = new RegExp(`at: +\\S*/${name}\\n`);
+      await refused([place(name), none, '--experts', 'q4_0'], 64, at);
+      await refused([model, none, '--experts', 'rocmfp4', '--imatrix', place(name)], 64, at);
+    }
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.includes('none')),
       [],
@@ -309,6 +313,28 @@ describe('the embedded engine, really built', () => {
     await once(child, 'close');
     assert.equal(child.exitCode, 0);
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  });
+
+  it('serves with no switch that it does not understand or that does nothing: exit 64, with what is wrong', async () => {
+    const missing = place('none.csv');
+    const refused: [Record<string, string>, RegExp][] = [
+      [
+        { DFLASH_MOE_OWNERS: 'two' },
+        /DFLASH_MOE_OWNERS="two" is not understood[\s\S]*at: +DFLASH_MOE_OWNERS\n/,
+      ],
+      [{ DFLASH_EXPERT_BUDGET_MB: '1' }, /needs DFLASH_MOE_OWNERS of 2[\s\S]*at: +DFLASH_EXPERT_BUDGET_MB\n/],
+      [{ DFLASH_DS4_HOTNESS_CSV: '' }, /DFLASH_DS4_HOTNESS_CSV is empty[\s\S]*at: +DFLASH_DS4_HOTNESS_CSV\n/],
+      [
+        { DFLASH_MOE_OWNERS: '2', DFLASH_DS4_HOTNESS_CSV: missing },
+        /cannot be read[\s\S]*at: +\S*none\.csv\n/,
+      ],
+    ];
+    for (const [switches, message] of refused) {
+      const serve = ['engine', 'serve', '--model', model, '--port', '0', '--threads', '2'];
+      const { exitCode, stderr } = await runCli(serve, switches);
+      assert.match(stderr, message);
+      assert.equal(exitCode, 64);
+    }
   });
 
   it('leaves no engine behind when the command that serves is killed', async () => {

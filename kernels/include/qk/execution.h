@@ -39,8 +39,9 @@ enum class Kernel : std::uint8_t {
   attentionStreamed,  // over the selected rows where they lie, block by block
   attentionStaged,    // as streamed, each block of rows staged in fp32
   attentionFastExp,   // as staged, with the fast exponential
+  attentionMaskScan,  // a mask is scanned into a list of rows, for what streams
 };
-inline constexpr std::size_t kernelCount = static_cast<std::size_t>(Kernel::attentionFastExp) + 1;
+inline constexpr std::size_t kernelCount = static_cast<std::size_t>(Kernel::attentionMaskScan) + 1;
 
 // As reported: "matmul.q8_0", "mmid.serial.expert", "mmid.grouped.gate_up", "combine", ...
 std::string_view name(Kernel kernel);

@@ -20,7 +20,7 @@ ExpertLoads uniformLoads(std::int64_t layers, std::int64_t experts);
 
 // Loads from lines `layer,expert,count`; such a heading as the first line, and empty lines, are skipped, and what
 // is not named gets 0. Throws std::invalid_argument naming `file` and line when a line is not of that form, is out
-// of range, or repeats a pair.
+// of range, or repeats a pair, and naming `file` when no count is above 0.
 ExpertLoads parseHotness(std::string_view csv, const std::string& file, std::int64_t layers,
                          std::int64_t experts);
 
