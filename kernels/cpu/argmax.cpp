@@ -1,4 +1,7 @@
 // Owns greedy choice.
+//
+// Bytes: 4 V once a generated token, just written; V compares that also look for NaN. The output matrix of the same
+// token is D times as long, so this is a plain loop. Not measured by itself; the stage `head` holds it.
 #include "qk/argmax.h"
 
 #include <cmath>

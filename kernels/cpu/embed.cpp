@@ -1,4 +1,7 @@
 // Owns the lookup of a token's row.
+//
+// A copy: bytes of one row of the table read, 4 D written for each stream, no arithmetic; memory is the floor. Not
+// measured by itself; the stage `other` holds it.
 #include "qk/embed.h"
 
 #include <cstring>

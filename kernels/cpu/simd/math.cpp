@@ -1,4 +1,10 @@
 // Owns the array forms of the transcendental functions, dot and sum.
+//
+// exp: 8 bytes a value and a polynomial, so operations are the floor. Reached: 2048 values in 0.76 us with AVX-512
+// (Intel; 26 % of the rate of fma alone, 12 times libm), 2.9 us with AVX2 (Zen 1, 2.0 GHz; 28 %, 2.6 times).
+// swiglu: one exp and one division for two values read and one written, 12 bytes: memory is the floor beyond the
+// caches. Reached: 2 M outputs in 4.7 ms (Intel), 8.7 ms (Zen 1), one thread. dot and sum: 16 chains, in the order
+// that qk/math.h fixes; they serve short rows.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 

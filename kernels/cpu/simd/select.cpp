@@ -1,4 +1,7 @@
 // Owns the passes over scores that selection needs: their range, and how many lie above a threshold.
+//
+// Bytes: 4 n a pass, of scores that were just written and lie in the first-level cache; n compares. top_k.cpp has
+// the number of passes and what the whole reaches.
 #include "cpu/simd/variants.h"
 #include "cpu/simd/vector_math.h"
 
