@@ -4,10 +4,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { QualifyError } from '../../src/errors.js';
 import { FAULTS_FILE, type Fault, plantFaults } from '../../src/kernels/faults.js';
 import { findToolchain } from '../../src/revision/toolchain.js';
 import { scratchFolder } from '../support/folder.js';
+import { refusal } from '../support/refusal.js';
 
 const CMAKE = `cmake_minimum_required(VERSION 3.20)
 project(tiny LANGUAGES CXX)
@@ -47,15 +47,6 @@ async function plant(context: TestContext, faults: Fault[], main = MAIN) {
   await writeFile(join(folder, 'kernels/suite/main.cpp'), main);
   await writeFile(join(folder, FAULTS_FILE), JSON.stringify(faults));
   return plantFaults({ sourceFolder: folder, toolchain: await findToolchain(), isa: 'portable', seed: '1' });
-}
-
-async function refusal(work: Promise<unknown>): Promise<QualifyError> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof QualifyError, String(error));
-  return error;
 }
 
 it('tells the fault that a case catches from the one that none sees, and leaves nothing', async (context) => {

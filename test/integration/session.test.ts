@@ -152,7 +152,9 @@ describe('qualify run', () => {
     const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--rounds', '1', '--json');
     // 11 as one round decides nothing; 14 where others took the machine meanwhile.
     assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
-    assert.equal(result.stdout.trimEnd(), readFileSync(home.path('run', 'verdict.json'), 'utf8').trimEnd());
+    const verdict = readFileSync(home.path('run', 'verdict.json'), 'utf8').trimEnd();
+    assert.equal(result.exitCode, (JSON.parse(verdict) as { exitCode: number }).exitCode);
+    assert.equal(result.stdout.trimEnd(), verdict);
   });
 
   test('names who measures when the machine is taken, with exit code 15 and no run folder', async (t) => {

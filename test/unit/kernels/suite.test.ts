@@ -10,6 +10,7 @@ import type { SuiteLine } from '../../../src/kernels/lines.js';
 import { runSuite } from '../../../src/kernels/suite.js';
 import { processIds } from '../../../src/machine/procfs.js';
 import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
 
 const HEADER = '{"type":"header","version":1,"seed":"18446744073709551615","threads":2,"cases":1}';
 const CASE =
@@ -20,15 +21,6 @@ async function program(context: TestContext, ...lines: string[]): Promise<string
   await writeFile(path, `#!/bin/sh\n${lines.join('\n')}\n`);
   await chmod(path, 0o755);
   return path;
-}
-
-async function refusal(work: Promise<unknown>): Promise<QualifyError> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof QualifyError, String(error));
-  return error;
 }
 
 it('hands on every line as it comes, and the code of failed and of unsupported cases', async (context) => {
