@@ -21,6 +21,10 @@ export interface LaunchSpec {
   buildDigest: string;
   modelPath: string;
   nonce: string;
+  /** Which launch of the plan this is. */
+  place: { round: number; position: number };
+  /** See `plantedSlowdownPercent` of an arm. */
+  plantedSlowdownPercent: number | undefined;
   switches: Readonly<Record<string, string>>;
   arguments: readonly string[];
   threads: number | undefined;

@@ -28,6 +28,8 @@ export const witnessSchema = z.strictObject({
   modelSha256: sha256Schema,
   threads: count,
   isa: z.string(),
+  /** Digest of the vocabulary and merges; absent when the engine does not say. */
+  tokenizerSha256: sha256Schema.optional(),
   /** Effective value of every switch the engine knows, including those at their default. */
   switches: z.record(z.string(), z.string()),
 });
@@ -52,6 +54,10 @@ export const answerSchema = z.strictObject({
   /** Over the raw F32 logits of the last prompt position followed by those of each decode step; null when not given. */
   logitsSha256: sha256Schema.nullable(),
   stages: stagesSchema,
+  /** Tokens that the engine evaluated at once in this prefill; absent when it does not say. */
+  chunk: count.optional(),
+  /** NaN and infinite values among the logits behind `logitsSha256`; absent when the engine does not say. */
+  nonFiniteLogits: count.optional(),
   /** For each generated position the likeliest ids with their log-probabilities, best first; absent when not asked for. */
   probabilities: z.array(z.array(z.tuple([count, z.number()]))).optional(),
   request: evidenceSchema,
@@ -144,6 +150,12 @@ export const entrySchema = z.discriminatedUnion('kind', [
     exitCode: z.int().nullable(),
     signal: z.string().nullable(),
     log: evidenceSchema,
+  }),
+  /** Everything that should be equal for all launches, by field; null is "unset" or "unknown", and is not the empty text. */
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('conditions'),
+    fields: z.record(z.string(), z.string().nullable()),
   }),
   /** What else the machine did while a launch ran. */
   z.strictObject({

@@ -46,6 +46,8 @@ export const cellSchema = z.strictObject({
   generatedTokens: z.int().min(1).max(65_536).default(1),
   /** A cell that is not required is reported but does not decide. */
   required: z.boolean().default(true),
+  /** Most rounds of this cell, one of the protocol's looks: a time budget for long cells. The protocol's cap when absent. */
+  cap: z.int().min(1).max(96).optional(),
 });
 
 /**
@@ -65,6 +67,13 @@ export const armSchema = z.strictObject({
     .default({}),
   /** Further arguments of the engine's server. */
   arguments: z.array(z.string()).default([]),
+  /**
+   * An arm that checks the session. `lever-off`: head with its new switches off; it must be as fast as the reference, else a
+   * gain is not the switches'. `null`: the reference once more, built elsewhere; the plan adds it, a matrix cannot.
+   */
+  control: z.enum(['null', 'lever-off']).optional(),
+  /** Percent by which the engine's host stretches each prefill and decode step: a slowdown that must be found. */
+  plantedSlowdownPercent: z.number().positive().max(50).optional(),
 });
 
 /** Limits of parity `bounded`: what rounding alone may do to outputs. */
@@ -86,6 +95,8 @@ export const protocolSchema = z.strictObject({
   clock: z.enum(['wall', 'cpu']).default('wall'),
   /** The interval that decides. Both are computed and stored. */
   interval: z.enum(['t', 'walsh']).default('t'),
+  /** First rounds that also launch the null arm: the reference, built again elsewhere. 0 leaves it out. */
+  nullRounds: z.int().min(0).max(96).default(2),
   parity: paritySchema.default('exact'),
   /** With parity `bounded` only. */
   bounded: boundedSchema.optional(),

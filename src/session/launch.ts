@@ -33,7 +33,7 @@ const launchName = ({ round, position, arm }: LaunchPlace): string =>
 
 function specOf(
   context: SessionContext,
-  { arm }: LaunchPlace,
+  { arm, round, position }: LaunchPlace,
   inputs: LaunchInputs,
   logName: string,
 ): LaunchSpec {
@@ -44,6 +44,8 @@ function specOf(
     buildDigest: inputs.build.buildDigest,
     modelPath: inputs.modelPath,
     nonce: randomUUID(),
+    place: { round, position },
+    plantedSlowdownPercent: arm.plantedSlowdownPercent,
     switches: arm.switches,
     arguments: arm.arguments,
     threads: plan.engine.threads,

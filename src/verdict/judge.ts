@@ -176,6 +176,7 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
       warnings: warningsOf(plan, cells, settled),
       cells,
+      controls: [],
     }),
   );
 }

@@ -109,6 +109,22 @@ export const cellVerdictSchema = z.strictObject({
   comparisons: z.array(comparisonSchema),
 });
 
+/** A check of the session by itself. Percents are of the rate; bounds are null when there are too few rounds. */
+export const controlSchema = z.strictObject({
+  name: z.enum(['null', 'lever-off', 'warm-up', 'slot', 'order']),
+  cell: z.string(),
+  /** The arm it is about; null when it is about all of them. */
+  arm: z.string().nullable(),
+  /** `exceeded` is beyond `limitPercent` and refuses or demotes; `not-taken` says why in `message`. */
+  status: z.enum(['ok', 'exceeded', 'not-taken']),
+  percent: z.number().nullable(),
+  lowerPercent: z.number().nullable(),
+  upperPercent: z.number().nullable(),
+  limitPercent: z.number().nullable(),
+  rounds: z.int(),
+  message: z.string(),
+});
+
 export const verdictSchema = z.strictObject({
   schemaVersion: z.literal(1),
   session: z.string(),
@@ -121,6 +137,7 @@ export const verdictSchema = z.strictObject({
   /** Things worth knowing that do not decide: client and server clocks apart, foreign load, few rounds. */
   warnings: z.array(reasonSchema),
   cells: z.array(cellVerdictSchema),
+  controls: z.array(controlSchema),
 });
 
 export type Verdict = z.infer<typeof verdictSchema>;
@@ -129,4 +146,5 @@ export type CellVerdict = z.infer<typeof cellVerdictSchema>;
 export type Comparison = z.infer<typeof comparisonSchema>;
 export type ArmSummary = z.infer<typeof armSummarySchema>;
 export type Effect = z.infer<typeof effectSchema>;
+export type Control = z.infer<typeof controlSchema>;
 export type Reason = z.infer<typeof reasonSchema>;

@@ -56,6 +56,8 @@ const spec = (changes: Partial<LaunchSpec>): LaunchSpec => ({
   buildDigest: 'd'.repeat(64),
   modelPath: '/m.gguf',
   nonce: 'a nonce',
+  place: { round: 0, position: 0 },
+  plantedSlowdownPercent: undefined,
   switches: {},
   arguments: [],
   threads: 2,
