@@ -88,11 +88,11 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     missing: missingOf(plan, seen, cell, rounds),
     coldness: coldnessOf(cell, launches),
     impossible: impossibleTimes(cell, samples, clock),
-    contamination: contaminationOf(launches, clock),
+    contamination: contaminationOf(plan, launches),
     warnings: [
       ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),
-      ...loadWarnings(launches, clock),
+      ...loadWarnings(plan, launches),
     ],
     arms: Object.fromEntries(arms),
     comparisons,

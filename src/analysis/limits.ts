@@ -1,9 +1,5 @@
 /** The bounds of rule `zone-v1` that are not in the plan. Changing one is a new rule with a new name. */
 export const limits = {
-  /** Share of the machine that others may use during a launch when wall time decides. */
-  foreignCpuShare: 0.25,
-  /** Pages read back from swap during a launch, system-wide: beyond it the engine was probably among the swapped. */
-  swapIns: 1024,
   /** Client and server clocks may differ by this share, or by this many milliseconds, before it is mentioned. */
   clockShare: 0.02,
   clockMs: 5,

@@ -165,6 +165,28 @@ export const entrySchema = z.discriminatedUnion('kind', [
     majorFaults: count,
     swapIns: count,
   }),
+  /** What a process of its own saw of the machine in the course of a launch: a summary of `log`, which `verify` draws again. */
+  z.strictObject({
+    ...inLaunch,
+    kind: z.literal('telemetry'),
+    samples: count,
+    /** Share of the machine's CPU time that the telemetry itself used. */
+    costShare: z.number().min(0),
+    /** Over the readings, the fastest CPU's. */
+    clockMhz: z.strictObject({ low: ms, median: ms, high: ms }).nullable(),
+    highestC: z.number().nullable(),
+    /** During the launch. */
+    throttles: count.nullable(),
+    highestLoad: ms,
+    /** The five of the others that used most of the machine's CPU time, by name, most first. */
+    others: z.array(z.strictObject({ name: z.string(), cpuShare: z.number().min(0) })),
+    /** Share of the time in which somebody waited for the resource. */
+    pressure: z.strictObject({ cpu: ms, memory: ms, io: ms }).nullable(),
+    gpus: z.array(z.strictObject({ medianMhz: ms.nullable(), highestC: z.number().nullable() })),
+    /** Other processes on a compute device that the engine used too; null when it used none. */
+    gpuUsers: z.array(z.string()).nullable(),
+    log: evidenceSchema,
+  }),
   /** After a look: the cells that go on. Derived by the rule; `verify` derives it again. */
   z.strictObject({ ...base, kind: z.literal('look'), rounds: count, undecided: z.array(z.string()) }),
   z.strictObject({
@@ -182,4 +204,5 @@ export type EntryOf<K extends Entry['kind']> = Extract<Entry, { kind: K }>;
 export type Answer = z.infer<typeof answerSchema>;
 export type Witness = z.infer<typeof witnessSchema>;
 export type Revision = z.infer<typeof revisionSchema>;
+export type Telemetry = Omit<EntryOf<'telemetry'>, 'seq' | 'atNs' | 'kind' | 'launch' | 'log'>;
 export type Evidence = z.infer<typeof evidenceSchema>;

@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** One process at one moment. Ticks are of `USER_HZ`, 100 a second on every Linux. */
 export interface ProcessStat {
   pid: number;
+  /** Of the executable, at most 15 bytes. */
+  name: string;
   /** `Z` and `X` are dead already: waiting for their parent to look. */
   state: string;
   group: number;
@@ -27,6 +29,7 @@ export function processStat(pid: number): ProcessStat | null {
   const at = (index: number): number => Number(fields[index - 3]);
   return {
     pid,
+    name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
     state: fields[0] ?? 'X',
     group: at(5),
     startTicks: at(22),

@@ -5,7 +5,8 @@ import { invalid } from './invalid.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
 /** What an engine was asked, or wrote, in a launch that broke before the journal could say so. */
-const BROKEN_OFF = /^evidence\/(?:launches\/([^/]+)\.log|(?:requests|responses)\/([^/]+)\/.+)$/;
+const BROKEN_OFF =
+  /^evidence\/(?:launches\/([^/]+?)(?:\.telemetry\.jsonl|\.log)|(?:requests|responses)\/([^/]+)\/.+)$/;
 
 /** Every file that an entry rests on. */
 export function evidenceOf(entry: Entry): Evidence[] {
@@ -14,6 +15,7 @@ export function evidenceOf(entry: Entry): Evidence[] {
       return [entry.machine];
     case 'build':
     case 'stop':
+    case 'telemetry':
       return [entry.log];
     case 'ready':
     case 'counters':

@@ -25,6 +25,7 @@ import { firstJsonDifference } from './json-difference.js';
 import { replayConclusion } from './replay-conclusion.js';
 import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
+import { replayTelemetry } from './replay-telemetry.js';
 import { readRecord } from './run-folder.js';
 import { requireFinishedRun } from './run-state.js';
 import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
@@ -106,6 +107,7 @@ async function replay(
     `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`,
   );
   const exchanges = await replayExchanges(plan, entries, index, read);
+  await replayTelemetry(entries, read);
   report(
     'exchanges',
     `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,

@@ -67,6 +67,8 @@ export const armSchema = z.strictObject({
     .default({}),
   /** Further arguments of the engine's server. */
   arguments: z.array(z.string()).default([]),
+  /** False runs this arm's launches without telemetry: to measure what telemetry costs. */
+  telemetry: z.boolean().optional(),
   /**
    * An arm that checks the session. `lever-off`: head with its new switches off; it must be as fast as the reference, else a
    * gain is not the switches'. `null`: the reference once more, built elsewhere; the plan adds it, a matrix cannot.
@@ -86,6 +88,27 @@ export const boundedSchema = z.strictObject({
   meanLogProbability: z.number().positive(),
 });
 
+/**
+ * What voids a launch, by what the machine did while it ran and never by its result. Shares are of 1; `verify` applies the
+ * rules again.
+ */
+export const invalidationSchema = z.strictObject({
+  /** Share of the machine's CPU time that others may use when wall time decides. */
+  foreignCpuShare: z.number().min(0).max(1).default(0.25),
+  /** Pages that anybody reads back from swap: beyond it the engine was probably among the swapped. */
+  swapIns: z.int().min(0).default(1024),
+  /** Pages that the engine had to wait for from a disk. */
+  majorFaults: z.int().min(0).default(64),
+  /** Thermal throttling events of the CPU. */
+  throttles: z.int().min(0).default(0),
+  /** Share by which the median clocks of two arms may differ. */
+  clockShare: z.number().min(0).max(1).default(0.05),
+  /** Share of the time in which somebody waited for memory. */
+  memoryPressure: z.number().min(0).max(1).default(0.05),
+  /** Other processes on a compute device that the engine uses. */
+  foreignGpuProcesses: z.int().min(0).default(0),
+});
+
 export const protocolSchema = z.strictObject({
   warmups: z.int().min(0).max(100).default(2),
   samples: z.int().min(1).max(1000).default(5),
@@ -97,6 +120,7 @@ export const protocolSchema = z.strictObject({
   interval: z.enum(['t', 'walsh']).default('t'),
   /** First rounds that also launch the null arm: the reference, built again elsewhere. 0 leaves it out. */
   nullRounds: z.int().min(0).max(96).default(2),
+  invalidation: invalidationSchema.prefault({}),
   parity: paritySchema.default('exact'),
   /** With parity `bounded` only. */
   bounded: boundedSchema.optional(),

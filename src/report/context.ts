@@ -71,6 +71,24 @@ function engineText(entries: readonly Entry[]): string {
   return [...new Set(texts)].join('; ') || 'never ready';
 }
 
+/** What the launches' telemetry saw at its worst; null where no launch was watched. */
+function telemetryText(entries: readonly Entry[]): string | null {
+  const seen = entries.filter((entry): entry is EntryOf<'telemetry'> => entry.kind === 'telemetry');
+  if (seen.length === 0) return null;
+  const clocks = seen.flatMap(({ clockMhz }) => clockMhz ?? []);
+  const degrees = seen.flatMap(({ highestC }) => highestC ?? []);
+  const most = (values: readonly number[]): number => Math.max(...values);
+  const readings = seen.reduce((sum, { samples }) => sum + samples, 0);
+  return [
+    `${readings} readings`,
+    `at most ${(100 * most(seen.map(({ costShare }) => costShare))).toFixed(2)} % of the CPU time`,
+    clocks.length === 0
+      ? 'clock unknown'
+      : `clock ${Math.round(Math.min(...clocks.map(({ low }) => low)))} to ${Math.round(most(clocks.map(({ high }) => high)))} MHz`,
+    degrees.length === 0 ? 'temperature unknown' : `at most ${Math.round(most(degrees))} degrees Celsius`,
+  ].join(', ');
+}
+
 function protocolText({ protocol, decision }: Plan): string {
   return [
     `warm-ups ${protocol.warmups}, samples ${protocol.samples} a cell and launch`,
@@ -84,12 +102,14 @@ function protocolText({ protocol, decision }: Plan): string {
 export function provenanceOf(context: ReportContext): Provenance[] {
   const { plan, entries } = context;
   const session = entryOf(entries, 'session');
+  const watched = telemetryText(entries);
   return [
     {
       label: 'session',
       text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}`,
     },
     { label: 'machine', text: machineText(context) },
+    ...(watched === null ? [] : [{ label: 'telemetry', text: watched }]),
     { label: 'engine', text: engineText(entries) },
     { label: 'model', text: modelText(context) },
     ...plan.arms.map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) })),

@@ -1,6 +1,7 @@
 /** What every step of a session works with. */
 import type { EvidenceFolder } from '../journal/evidence.js';
 import type { Journal } from '../journal/journal.js';
+import type { Telemetry } from '../machine/telemetry.js';
 import type { Plan } from '../plan/schema.js';
 
 /** Where a session says how far it is; never called while a sample runs. */
@@ -14,6 +15,7 @@ export interface SessionContext {
   readonly plan: Plan;
   readonly journal: Journal;
   readonly evidence: EvidenceFolder;
+  readonly telemetry: Telemetry;
   readonly progress: SessionProgress;
   /** Aborts when the user or the system wants the session to end. */
   readonly signal: AbortSignal;

@@ -1,9 +1,12 @@
 /** One launch of one arm from start to stop: proofs, control of coldness, warm-ups, samples, parity, counters. All of it in the journal. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { summariseTelemetry } from '../analysis/telemetry.js';
 import { explainDiskFull } from '../disk-full.js';
 import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { evidenceName } from '../journal/evidence.js';
+import { parseTelemetry } from '../journal/telemetry.js';
 import { watchLoad } from '../machine/load.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
@@ -94,9 +97,11 @@ export async function runLaunch(
     journal.append({ kind: 'launch', launch, arm: arm.name, round, position, ...started });
     const props = evidence.write(`launches/${launch}.props.json`, running.props);
     journal.append({ kind: 'ready', launch, readyMs, witness, props });
+    const watched = arm.telemetry === false ? null : await watchTelemetry(context, launch, pid);
     const loadSince = watchLoad(pid);
     await measure(context, launch, running, inputs.cells);
     journal.append({ kind: 'load', launch, ...loadSince() });
+    await watched?.();
     const last = await running.counters();
     const lastProps = evidence.write(`launches/${launch}.last-props.json`, last.props);
     journal.append({ kind: 'counters', launch, counters: last.counters, props: lastProps });
@@ -109,6 +114,23 @@ export async function runLaunch(
       journal.append({ kind: 'stop', launch, ...end, log: await evidence.adopt(logName) });
     }
   }
+}
+
+/** Telemetry of the launch from now on; the answer ends it and writes what it saw. */
+async function watchTelemetry(
+  { telemetry, evidence, journal }: SessionContext,
+  launch: string,
+  group: number,
+): Promise<() => Promise<void>> {
+  const name = `launches/${launch}.telemetry.jsonl`;
+  const path = evidence.pathOf(name);
+  await telemetry.watch(group, path);
+  return async () => {
+    await telemetry.finish();
+    const samples = parseTelemetry(readFileSync(path, 'utf8'), path);
+    const log = await evidence.adopt(name);
+    journal.append({ kind: 'telemetry', launch, ...summariseTelemetry(samples), log });
+  };
 }
 
 async function measure(

@@ -16,6 +16,7 @@ import { EvidenceFolder } from '../journal/evidence.js';
 import { Journal } from '../journal/journal.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { takeMachineLock } from '../machine/lock.js';
+import { Telemetry } from '../machine/telemetry.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
 import type { EngineName } from '../matrix/engines.js';
 import { narrow } from '../matrix/narrow.js';
@@ -103,7 +104,8 @@ async function record(
   writeFileSync(join(runFolder, PLAN_FILE), `${JSON.stringify(plan, null, 2)}\n`);
   const evidence = new EvidenceFolder(runFolder);
   const journal = new Journal(join(runFolder, JOURNAL_FILE));
-  const context: SessionContext = { plan, journal, evidence, progress, signal };
+  const telemetry = new Telemetry();
+  const context: SessionContext = { plan, journal, evidence, telemetry, progress, signal };
   begin(context);
   let complete = false;
   try {
@@ -116,6 +118,7 @@ async function record(
     if (error instanceof QualifyError) return error;
     throw error;
   } finally {
+    telemetry.close();
     journal.append({ kind: 'end', finishedAt: new Date().toISOString(), complete });
     journal.close();
   }

@@ -48,7 +48,10 @@ describe('qualify run', () => {
         'launch' in entry && entry.launch === launch ? [entry.kind] : [],
       );
       const samples = ['sample', 'sample', 'sample', 'sample'];
-      assert.deepEqual(kinds, ['launch', 'ready', 'control', ...samples, 'load', 'counters', 'stop']);
+      assert.deepEqual(kinds, [
+        ...['launch', 'ready', 'control', ...samples],
+        ...['load', 'telemetry', 'counters', 'stop'],
+      ]);
     }
     const requests = entries.flatMap((entry) =>
       entry.kind === 'sample' ? [[entry.purpose, entry.answer.tokens.length]] : [],

@@ -314,3 +314,24 @@ test('counters of another launch', (context) =>
       await writeFile(file, lines.join('\n'));
     },
   }));
+
+test('a summary of telemetry that its file does not give', (context) =>
+  refuses(context, 'journal.jsonl', /sums up the telemetry of r0-0-\w+ otherwise than/, {
+    alter: first('telemetry', (entry) => {
+      entry.throttles = 0;
+    }),
+  }));
+
+test('telemetry of one reading', (context) =>
+  refuses(context, /telemetry\.jsonl$/, /fewer than the two readings/, {
+    change: async (run) => {
+      const journal = join(run, 'journal.jsonl');
+      const entries = (await readFile(journal, 'utf8')).split('\n');
+      const at = entries.findIndex((line) => line.includes('"kind":"telemetry"'));
+      const { path, sha256: told } = JSON.parse(entries[at] ?? '').log;
+      const one = `${(await readFile(join(run, path), 'utf8')).split('\n')[0]}\n`;
+      await writeFile(join(run, path), one);
+      entries[at] = (entries[at] ?? '').replace(told, sha256(one));
+      await writeFile(journal, entries.join('\n'));
+    },
+  }));

@@ -1,0 +1,103 @@
+/** The telemetry's own process on this machine: what it writes, when it ends. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { summariseTelemetry } from '../../../src/analysis/telemetry.js';
+import { parseTelemetry } from '../../../src/journal/telemetry.js';
+import { processStat } from '../../../src/machine/procfs.js';
+import { Telemetry } from '../../../src/machine/telemetry.js';
+import { scratchFolder } from '../../support/folder.js';
+
+const isGone = (pid: number): boolean => {
+  const state = processStat(pid)?.state;
+  return state === undefined || 'ZX'.includes(state);
+};
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let n = 0; n < 200 && !condition(); n++) await wait(50);
+  assert.ok(condition());
+}
+
+describe('telemetry', () => {
+  test('reads the machine at both ends of a launch, and knows the engine from others', async (t) => {
+    const folder = await scratchFolder(t);
+    const engine = spawn('/bin/sh', ['-c', 'while :; do :; done'], { detached: true, stdio: 'ignore' });
+    const other = spawn('/bin/sh', ['-c', 'while :; do :; done'], { detached: true, stdio: 'ignore' });
+    const telemetry = new Telemetry();
+    t.after(() => {
+      telemetry.close();
+      for (const { pid } of [engine, other]) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    });
+    await Promise.all([once(engine, 'spawn'), once(other, 'spawn')]);
+    const path = join(folder, 'telemetry.jsonl');
+    await telemetry.watch(engine.pid ?? 0, path);
+    await wait(400);
+    await telemetry.finish();
+    const samples = parseTelemetry(readFileSync(path, 'utf8'), path);
+    assert.equal(samples.length, 2, 'no more than two readings a second');
+    const [first, last] = samples;
+    assert.ok((last?.ownTicks ?? 0) > (first?.ownTicks ?? 0), 'the engine is ours');
+    const summary = summariseTelemetry(samples);
+    assert.ok(
+      summary.others.some(({ name }) => name === 'sh'),
+      JSON.stringify(summary.others),
+    );
+    assert.ok(summary.costShare > 0 && summary.costShare < 1);
+    const pids = last?.others?.map(({ pid }) => pid) ?? [];
+    assert.ok(pids.includes(other.pid ?? 0) && !pids.includes(engine.pid ?? 0));
+  });
+
+  test('watches one launch after the other, and refuses two at once and a file that is there', async (t) => {
+    const folder = await scratchFolder(t);
+    const telemetry = new Telemetry();
+    t.after(() => telemetry.close());
+    await telemetry.watch(process.pid, join(folder, 'a'));
+    await assert.rejects(telemetry.watch(process.pid, join(folder, 'b')), /another launch is watched/);
+    await telemetry.finish();
+    await assert.rejects(telemetry.finish(), /no launch is watched/);
+    await assert.rejects(telemetry.watch(process.pid, join(folder, 'a')), /EEXIST/);
+    await telemetry.watch(process.pid, join(folder, 'b'));
+    await telemetry.finish();
+  });
+
+  test('says so when its process was ended, instead of measuring on', async (t) => {
+    const telemetry = new Telemetry();
+    t.after(() => telemetry.close());
+    const { pid = 0 } = telemetry;
+    process.kill(pid, 'SIGKILL');
+    await until(() => isGone(pid));
+    await assert.rejects(
+      telemetry.watch(process.pid, join(await scratchFolder(t), 'x')),
+      /ERR_QUALIFY|stopped/,
+    );
+  });
+
+  test('ends when it is closed', async () => {
+    const telemetry = new Telemetry();
+    const { pid = 0 } = telemetry;
+    assert.equal(isGone(pid), false);
+    telemetry.close();
+    await until(() => isGone(pid));
+  });
+
+  test('ends when the harness is killed', async (t) => {
+    const program = new URL('../../../src/machine/telemetry.js', import.meta.url).href;
+    const script = `import { Telemetry } from ${JSON.stringify(program)};
+      const telemetry = new Telemetry();
+      console.log(telemetry.pid);
+      setInterval(() => {}, 1000);`;
+    const harness = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => harness.kill('SIGKILL'));
+    const [data] = await once(harness.stdout, 'data');
+    const pid = Number(String(data));
+    assert.equal(isGone(pid), false);
+    harness.kill('SIGKILL');
+    await until(() => isGone(pid));
+  });
+});
