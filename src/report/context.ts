@@ -109,7 +109,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
       text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}`,
     },
     { label: 'machine', text: machineText(context) },
-    ...(watched === null ? [] : [{ label: 'telemetry', text: watched }]),
+    ...(watched === null ? [] : [{ label: 'watched', text: watched }]),
     { label: 'engine', text: engineText(entries) },
     { label: 'model', text: modelText(context) },
     ...plan.arms.map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) })),

@@ -26,6 +26,7 @@ test('every built-in matrix bears the name of its file and can be planned', () =
     'prefill-short-pr',
     'smoke',
     'switches',
+    'telemetry-cost',
   ]);
   for (const name of builtInNames()) {
     const { matrix, digest, source } = loadMatrix(name);
