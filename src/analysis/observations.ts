@@ -16,6 +16,7 @@ export interface Launch {
   counters: EntryOf<'counters'> | undefined;
   stop: EntryOf<'stop'> | undefined;
   load: EntryOf<'load'> | undefined;
+  conditions: EntryOf<'conditions'> | undefined;
   samples: Sample[];
   failures: EntryOf<'failure'>[];
 }
@@ -39,6 +40,7 @@ const newLaunch = (started: EntryOf<'launch'>): Launch => ({
   counters: undefined,
   stop: undefined,
   load: undefined,
+  conditions: undefined,
   samples: [],
   failures: [],
 });
@@ -49,6 +51,7 @@ function attach(launch: Launch, entry: Entry): void {
   else if (entry.kind === 'counters') launch.counters = entry;
   else if (entry.kind === 'stop') launch.stop = entry;
   else if (entry.kind === 'load') launch.load = entry;
+  else if (entry.kind === 'conditions') launch.conditions = entry;
   else if (entry.kind === 'sample') launch.samples.push(entry);
   else if (entry.kind === 'failure') launch.failures.push(entry);
 }

@@ -17,6 +17,9 @@ export async function gatherConditions(facts: ProcessFacts): Promise<Record<stri
     ...(await processConditions(facts)),
   };
   return Object.fromEntries(
-    Object.entries(found).map(([field, value]) => [conditionText(field), value === null ? null : conditionText(value)]),
+    Object.entries(found).map(([field, value]) => [
+      conditionText(field),
+      value === null ? null : conditionText(value),
+    ]),
   );
 }

@@ -65,7 +65,6 @@ export function gpuConditions(): Record<string, string | null> {
     'gpu.performanceLevel': ofCards('power_dpm_force_performance_level'),
     'gpu.link': ofCards('current_link_speed'),
     'gpu.memoryUsed': ofCards('mem_info_vram_used'),
-    'start.gpuTemperature':
-      temperatures.length === 0 ? null : (Math.max(...temperatures) / 1000).toFixed(1),
+    'start.gpuTemperature': temperatures.length === 0 ? null : (Math.max(...temperatures) / 1000).toFixed(1),
   };
 }

@@ -1,7 +1,15 @@
 /** Conditions of the machine itself, read anew for every launch: what is set, and how it stands at this moment. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { sha256 } from '../digest.js';
-import { chosen, distribution, fingerprint, inContainer, list, memoryBytes, readText } from './fingerprint.js';
+import {
+  chosen,
+  distribution,
+  fingerprint,
+  inContainer,
+  list,
+  memoryBytes,
+  readText,
+} from './fingerprint.js';
 
 type Fields = Record<string, string | null>;
 

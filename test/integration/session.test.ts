@@ -48,7 +48,16 @@ describe('qualify run', () => {
         'launch' in entry && entry.launch === launch ? [entry.kind] : [],
       );
       const samples = ['sample', 'sample', 'sample', 'sample'];
-      assert.deepEqual(kinds, ['launch', 'ready', 'control', ...samples, 'load', 'counters', 'stop']);
+      assert.deepEqual(kinds, [
+        'launch',
+        'ready',
+        'conditions',
+        'control',
+        ...samples,
+        'load',
+        'counters',
+        'stop',
+      ]);
     }
     const requests = entries.flatMap((entry) =>
       entry.kind === 'sample' ? [[entry.purpose, entry.answer.tokens.length]] : [],
