@@ -28,15 +28,15 @@ export function optionValue(argv: readonly string[], option: string): string | n
 function recipeConditions(recipeDigest: string | undefined): Fields {
   const known = recipeDigest === engineRecipe.digest;
   const defines = engineRecipe.configure.filter((word) => word.startsWith('-D'));
-  const valueOf = (name: string): string | null => {
+  const definition = (name: string): string | null => {
     const found = defines.find((word) => word.startsWith(`-D${name}=`));
     return known && found !== undefined ? text(found.slice(name.length + 3)) : null;
   };
   const named = ['CMAKE_BUILD_TYPE', 'CMAKE_CXX_FLAGS'];
   const others = defines.filter((word) => !named.some((name) => word.startsWith(`-D${name}=`)));
   return {
-    'build.type': valueOf('CMAKE_BUILD_TYPE'),
-    'build.flags': valueOf('CMAKE_CXX_FLAGS'),
+    'build.type': definition('CMAKE_BUILD_TYPE'),
+    'build.flags': definition('CMAKE_CXX_FLAGS'),
     'build.defines': known ? text(others.join(' ')) : null,
   };
 }
