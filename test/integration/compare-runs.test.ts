@@ -1,19 +1,29 @@
-/** `qualify compare RUN_A RUN_B` on run folders that the real CLI made. */
+/** `qualify compare RUN_A RUN_B` by the real CLI, on run folders of two sessions. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
+import { writeRun } from '../fixtures/run-folder.js';
 import { Home } from '../support/run-cli.js';
 
+/** Two runs in a home: the second of another session, and ten times as slow. */
 async function twoRuns(t: TestContext): Promise<Home> {
   const home = new Home();
   t.after(() => home.remove());
-  const run = async (us: string, out: string): Promise<void> => {
-    const switches = { FAKE_US_PER_TOKEN: us };
-    const matrix = home.fakeMatrix({ base: switches, head: switches }, { looks: [1] });
-    await home.run('run', matrix, '--out', out);
-  };
-  await run('50', 'one');
-  await run('500', 'two');
+  const key = await generateKey('signer', home.path('signer'));
+  await writeRun(home.path('one'));
+  await writeRun(home.path('two'), {
+    msPerToken: 10,
+    alterPlan: (plan) => {
+      plan.session = 'fixture-2';
+    },
+    alter: (draft) =>
+      draft.kind === 'conditions'
+        ? { ...draft, fields: { ...draft.fields, 'kernel.release': '6.9.0' } }
+        : draft,
+  });
+  for (const run of ['one', 'two']) await seal(home.path(run), key);
   return home;
 }
 
@@ -23,8 +33,8 @@ describe('qualify compare of two run folders', () => {
     const text = await home.run('compare', 'one', 'two');
     assert.equal(text.exitCode, 14, text.stderr);
     assert.match(text.stdout, /^unmatched: /);
-    assert.match(text.stdout, /64\/32\n +base +lower in the second session \(unmatched\)/);
-    assert.match(text.stdout, /environment\.FAKE_US_PER_TOKEN\).*\n +first +50\n +second +500/);
+    assert.match(text.stdout, /32\/32\n +base +lower in the second session \(unmatched\)/);
+    assert.match(text.stdout, /kernel release \(kernel\.release\).*\n +first +6\.1\.0\n +second +6\.9\.0/);
     assert.doesNotMatch(text.stdout, /%|tok\/s/);
     assert.ok(text.stdout.split('\n').every((line) => line.length <= 80));
 
