@@ -35,10 +35,11 @@ const toldOf = (launches: readonly Launch[]): Told[] =>
       : [{ id, round, fields: { ...conditions.fields, ...witnessFields(launch) } }];
   });
 
-/** A value as a sentence shows it: unset, unknown and empty are three things. */
+/** A value as a sentence shows it: unset, unknown and empty are three things, and of a digest the beginning does. */
 function shown(field: string, value: Value): string {
   if (value === null) return field.startsWith('environment.') ? 'unset' : 'unknown';
-  return value === '' ? 'empty' : value;
+  if (value === '') return 'empty';
+  return value.replaceAll(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1');
 }
 
 const codeOf = (field: string): string => classOf(field).code ?? 'field-differs';

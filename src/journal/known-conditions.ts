@@ -73,6 +73,12 @@ function samplerOf(plan: Plan): string {
   return canonicalJson(sampler);
 }
 
+/** The arguments of an arm; where one of them may be a path, what tells them apart and no place. */
+function argumentsText(list: readonly string[]): string {
+  const json = JSON.stringify(list);
+  return json.includes('/') ? `sha256:${sha256(json)}` : json;
+}
+
 function workloadConditions(plan: Plan): Fields {
   const { warmups, samples, parity, minimumOutputTokens, clock } = plan.protocol;
   const ofCells = plan.cells.flatMap((cell): [string, string | null][] => [
@@ -124,7 +130,7 @@ export function knownConditions(plan: Plan, entries: readonly Draft[], launch: s
     'engine.contextTokens': optionValue(argv, '--context'),
     'engine.cacheSlots': optionValue(argv, '--cache-slots'),
     'engine.microBatch': optionValue(argv, '--micro-batch'),
-    'engine.arguments': text(arm === undefined ? null : JSON.stringify(arm.arguments)),
+    'engine.arguments': text(arm === undefined ? null : argumentsText(arm.arguments)),
     'engine.plantedSlowdown': text(arm?.plantedSlowdownPercent),
     ...workloadConditions(plan),
   };

@@ -42,8 +42,12 @@ function gpuList(): string {
   return [...drawn, ...nvidia, ...nvidiaCards('Model')].join(', ') || 'none';
 }
 
+/** The version in the text of `/proc/driver/nvidia/version`, of the closed and of the open kernel module. Pure. */
+export const nvidiaDriver = (text: string): string | undefined =>
+  /Kernel Module\s+(?:for \S+\s+)?(\d[\w.]*)/.exec(text)?.[1];
+
 function driver(): string | null {
-  const nvidia = /Module\s+(\S+)/.exec(readText(`${NVIDIA}/version`) ?? '')?.[1];
+  const nvidia = nvidiaDriver(readText(`${NVIDIA}/version`) ?? '');
   const amd = readText('/sys/module/amdgpu/version');
   const kfd = readText('/sys/class/kfd/kfd/topology/system_properties');
   return listed([

@@ -54,6 +54,8 @@ const good =
 const namesOf = (name: 'equal' | 'differ' | 'bounded' | 'recorded'): string[] =>
   Object.keys(good).filter((field) => classOf(field).class === name);
 
+const short = (value: string): string => (/[0-9a-f]{64}$/.test(value) ? value.slice(0, -52) : value);
+
 describe('a field that must be equal', () => {
   test('is one of at least 40, and the fixture has every field that must be there', () => {
     assert.ok(namesOf('equal').length >= 40, `${namesOf('equal').length}`);
@@ -70,7 +72,8 @@ describe('a field that must be equal', () => {
       assert.ok(message.includes(field), message);
       assert.ok(message.includes(ODD), message);
       assert.ok(message.includes(classOf(field).word), message);
-      if (before !== null && field !== `environment.${SWITCH}`) assert.ok(message.includes(before), message);
+      if (before !== null && field !== `environment.${SWITCH}`)
+        assert.ok(message.includes(short(before)), message);
     });
   }
 

@@ -8,6 +8,7 @@ import { requiredFields } from '../../../src/analysis/field-classes.js';
 import { sha256 } from '../../../src/digest.js';
 import { groupOf, lineage } from '../../../src/machine/cgroup-conditions.js';
 import { gatherConditions } from '../../../src/machine/conditions.js';
+import { nvidiaDriver } from '../../../src/machine/gpu-conditions.js';
 import { executableMappings, mappedDigest } from '../../../src/machine/mapped-files.js';
 import { runtimeVersions } from '../../../src/machine/process-conditions.js';
 import { conditionText, isSteering, variableText } from '../../../src/matrix/condition-values.js';
@@ -53,6 +54,14 @@ describe('mapped files', () => {
     assert.equal(found['runtime.cuda'], '12.4.127');
     assert.equal(found['runtime.vulkan'], null);
   });
+});
+
+test('the driver of NVIDIA is named by both of its kernel modules', () => {
+  const closed = 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023';
+  const open = 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (x@y)';
+  assert.equal(nvidiaDriver(closed), '535.104.05');
+  assert.equal(nvidiaDriver(open), '550.54.15');
+  assert.equal(nvidiaDriver(''), undefined);
 });
 
 describe('control groups', () => {
