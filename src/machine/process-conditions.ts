@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isSteering, variableText, WATCHED_VARIABLES } from '../matrix/condition-values.js';
 import { list, readText } from './fingerprint.js';
+import { listenersOf } from './listener.js';
 import { readHead } from './machine-conditions.js';
 import { executableMappings, type MappedFile, mappedDigest } from './mapped-files.js';
 import { groupMembers } from './procfs.js';
@@ -13,6 +14,8 @@ type Fields = Record<string, string | null>;
 export interface ProcessFacts {
   /** Leader of the engine's process group. */
   pid: number;
+  /** Where the engine listens. */
+  port: number;
   /** The environment that it was given. */
   environment: Readonly<Record<string, string>>;
   /** Variables to tell besides, set or not: the switches of all arms. */
@@ -147,18 +150,22 @@ const real = (path: string): string => {
   }
 };
 
+/** Path of the program of a process; null when it is gone, which its session says. */
+function programOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return null;
+  }
+}
+
 /** Digest of each library outside of the build, by its name, and of the program itself. */
 async function fileConditions(pids: readonly number[], facts: ProcessFacts): Promise<Fields> {
   const inBuild = (path: string): boolean => path.startsWith(`${real(facts.buildFolder)}/`);
   const maps = pids.flatMap((pid) => executableMappings(readText(`/proc/${pid}/maps`) ?? ''));
-  let executable: string | null = null;
-  try {
-    executable = readlinkSync(`/proc/${facts.pid}/exe`);
-  } catch {
-    // The process is gone; its session says so.
-  }
+  const programs = pids.flatMap((pid) => programOf(pid) ?? []);
   const files = new Map(maps.map((file): [string, MappedFile] => [file.path, file]));
-  const outside = [...files.values()].filter(({ path }) => path !== executable && !inBuild(path));
+  const outside = [...files.values()].filter(({ path }) => !programs.includes(path) && !inBuild(path));
   const byName = new Map<string, string[]>();
   for (const file of outside.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
     const name = basename(file.path);
@@ -168,26 +175,29 @@ async function fileConditions(pids: readonly number[], facts: ProcessFacts): Pro
     `library.${name}`,
     digests.join(' and '),
   ]);
+  const executables: string[] = [];
+  for (const path of programs)
+    executables.push(inBuild(path) ? 'of the build' : await mappedDigest({ path, deleted: false }));
   return {
-    'process.executable':
-      executable === null
-        ? null
-        : inBuild(executable)
-          ? 'of the build'
-          : await mappedDigest({ path: executable, deleted: false }),
+    'process.executable': executables.length === 0 ? null : executables.join(' and '),
     'library.count': String(outside.length),
     ...Object.fromEntries(libraries),
     ...runtimeVersions([...files.keys()]),
   };
 }
 
-/** `process.*`, `environment.*`, `library.*` and `runtime.*` of the conditions. */
+/**
+ * `process.*`, `environment.*`, `library.*` and `runtime.*` of the conditions: of the process that was started, and of the one that
+ * listens where that is another. Helpers of an engine come and go, and say nothing.
+ */
 export async function processConditions(facts: ProcessFacts): Promise<Fields> {
   const members = groupMembers(facts.pid).map(({ pid }) => pid);
-  const pids = [facts.pid, ...members.filter((pid) => pid !== facts.pid)];
+  const group = [facts.pid, ...members.filter((pid) => pid !== facts.pid)];
+  const listeners = listenersOf(facts.port, group);
+  const pids = [...new Set([facts.pid, ...listeners])];
   return {
-    ...schedulingConditions(facts.pid),
-    'start.processes': String(pids.length),
+    ...schedulingConditions(listeners[0] ?? facts.pid),
+    'start.processes': String(group.length),
     ...environmentConditions(pids, facts),
     ...(await fileConditions(pids, facts)),
   };

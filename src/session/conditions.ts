@@ -8,11 +8,11 @@ import type { SessionContext } from './context.js';
 export async function conditionsOf(
   { plan, journal }: SessionContext,
   launch: string,
-  { pid, environment }: RunningEngine,
+  { pid, port, environment }: RunningEngine,
   buildFolder: string,
 ): Promise<Record<string, string | null>> {
   const variables = [...new Set(plan.arms.flatMap(({ switches }) => Object.keys(switches)))];
-  const found = await gatherConditions({ pid, environment, variables, buildFolder });
+  const found = await gatherConditions({ pid, port, environment, variables, buildFolder });
   const fields = { ...found, ...knownConditions(plan, journal.entries, launch) };
   return Object.fromEntries(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,6 +1,8 @@
 /** Reading the conditions of a launch: what the texts of the kernel say, and what is told of this very process. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -9,6 +11,7 @@ import { sha256 } from '../../../src/digest.js';
 import { groupOf, lineage } from '../../../src/machine/cgroup-conditions.js';
 import { gatherConditions } from '../../../src/machine/conditions.js';
 import { nvidiaDriver } from '../../../src/machine/gpu-conditions.js';
+import { listenersOf, listeningInodes } from '../../../src/machine/listener.js';
 import { executableMappings, mappedDigest } from '../../../src/machine/mapped-files.js';
 import { runtimeVersions } from '../../../src/machine/process-conditions.js';
 import { conditionText, isSteering, variableText } from '../../../src/matrix/condition-values.js';
@@ -64,6 +67,27 @@ test('the driver of NVIDIA is named by both of its kernel modules', () => {
   assert.equal(nvidiaDriver(''), undefined);
 });
 
+describe('the process that listens', () => {
+  test('is known by the inode of its socket in the table of the kernel', () => {
+    const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0 0 10 0
+   1: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100 0 0 10 0
+   2: 0100007F:1F90 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 4713 1 0 100 0 0 10 0
+`;
+    assert.deepEqual(listeningInodes(table, 8080), ['4711']);
+    assert.deepEqual(listeningInodes(table, 80), []);
+  });
+
+  test('is found among others by its port', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    assert.deepEqual(listenersOf(port, [1, process.pid]), [process.pid]);
+    assert.deepEqual(listenersOf(port === 1 ? 2 : 1, [process.pid]), []);
+  });
+});
+
 describe('control groups', () => {
   test('of both versions are found, with those above them', () => {
     const mixed = '4:memory:/a/b\n1:cpu,cpuacct:/\n0::/user.slice\n';
@@ -101,7 +125,7 @@ describe('a value', () => {
 });
 
 test('everything that is looked up is looked up, of a process that is there and of one that is not', async () => {
-  const facts = { environment: {}, variables: ['SOME_SWITCH'], buildFolder: '/none' };
+  const facts = { port: 1, environment: {}, variables: ['SOME_SWITCH'], buildFolder: '/none' };
   const known = /^(build|workload|engine|model|harness)\./;
   const found = await gatherConditions({ pid: process.pid, ...facts });
   assert.deepEqual(
