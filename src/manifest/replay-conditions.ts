@@ -20,9 +20,8 @@ export function replayConditions(plan: Plan, entries: readonly Entry[]): void {
 
 function checkConditions(plan: Plan, earlier: readonly Entry[], entry: EntryOf<'conditions'>): void {
   const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
-  const kinds = earlier.flatMap((other) =>
-    'launch' in other && other.launch === entry.launch ? [other.kind] : [],
-  );
+  const started = earlier.findLastIndex(({ kind }) => kind === 'launch');
+  const kinds = earlier.slice(Math.max(0, started)).map(({ kind }) => kind);
   if (!kinds.includes('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
   if (kinds.includes('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
   if (kinds.includes('control') || kinds.includes('sample'))
