@@ -112,13 +112,14 @@ export function knownConditions(plan: Plan, entries: readonly Draft[], launch: s
   const build = entries
     .filter(isOf('build'))
     .find(({ arms }) => started !== undefined && arms.includes(started.arm));
-  const session = entries.find(isOf('session'));
+  // The harness that was at work by then.
+  const harness = entries.findLast((entry) => 'harness' in entry)?.harness;
   const model = entries.find(isOf('model'));
   const arm = plan.arms.find(({ name }) => name === started?.arm);
   const argv = started?.argv ?? [];
   return {
-    'harness.version': text(session?.harness.version),
-    'harness.node': text(session?.harness.node),
+    'harness.version': text(harness?.version),
+    'harness.node': text(harness?.node),
     ...buildConditions(build),
     'model.sha256': text(witness?.modelSha256),
     'model.sizeBytes': text(model?.sizeBytes),
