@@ -2,32 +2,9 @@
 import type { Plan } from '../plan/schema.js';
 import { counterFindings, promiseFindings } from './counters.js';
 import { distinct, type Finding, finding } from './finding.js';
+import { fieldFindings } from './fingerprint.js';
 import { identityOf } from './identity.js';
 import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
-
-/** Fields of the witness that arms of one comparison share. */
-const shared = ['modelSha256', 'threads', 'isa'] as const;
-type Shared = (typeof shared)[number];
-
-const words: Record<Shared, string> = {
-  modelSha256: 'model',
-  threads: 'number of threads',
-  isa: 'instruction set',
-};
-
-function sharedFindings(launches: readonly Launch[], fields: readonly Shared[] = shared): Finding[] {
-  const witnesses = launches.flatMap((launch) => (launch.ready === undefined ? [] : [launch.ready.witness]));
-  return fields.flatMap((field) => {
-    const values = new Set(witnesses.map((witness) => witness[field]));
-    if (values.size <= 1) return [];
-    return [
-      finding(
-        `${field.toLowerCase()}-differs`,
-        `the launches differ in ${words[field]}: ${[...values].join(', ')}`,
-      ),
-    ];
-  });
-}
 
 /** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
 function configuredApart(plan: Plan, arm: string, against: string): boolean {
@@ -117,15 +94,14 @@ export function mismatchesOf(
   if (acrossEngines(plan, arm, against)) {
     return distinct([
       ...identities,
-      ...sharedFindings([...bases, ...heads], ['modelSha256', 'threads']),
-      ...[bases, heads].flatMap((launches) => sharedFindings(launches, ['isa'])),
+      ...fieldFindings(plan, bases, heads),
       ...[...bases, ...heads].flatMap((launch) => promiseFindings(plan, launch, launch)),
     ]);
   }
   const sameBinary = base !== undefined && base.binarySha256 === head?.binarySha256;
   return distinct([
     ...identities,
-    ...sharedFindings([...bases, ...heads]),
+    ...fieldFindings(plan, bases, heads),
     ...(base === undefined || head === undefined
       ? []
       : buildFindings(base, head, configuredApart(plan, arm, against))),

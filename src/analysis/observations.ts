@@ -17,6 +17,7 @@ export interface Launch {
   stop: EntryOf<'stop'> | undefined;
   load: EntryOf<'load'> | undefined;
   telemetry: EntryOf<'telemetry'> | undefined;
+  conditions: EntryOf<'conditions'> | undefined;
   samples: Sample[];
   failures: EntryOf<'failure'>[];
 }
@@ -41,6 +42,7 @@ const newLaunch = (started: EntryOf<'launch'>): Launch => ({
   stop: undefined,
   load: undefined,
   telemetry: undefined,
+  conditions: undefined,
   samples: [],
   failures: [],
 });
@@ -52,6 +54,7 @@ function attach(launch: Launch, entry: Entry): void {
   else if (entry.kind === 'stop') launch.stop = entry;
   else if (entry.kind === 'load') launch.load = entry;
   else if (entry.kind === 'telemetry') launch.telemetry = entry;
+  else if (entry.kind === 'conditions') launch.conditions = entry;
   else if (entry.kind === 'sample') launch.samples.push(entry);
   else if (entry.kind === 'failure') launch.failures.push(entry);
 }

@@ -2,6 +2,8 @@
  * The byte-level tokenizer of generated models: byte b is id b; ids from 256 on stand for nothing in text. Ids 256 and
  * 257 begin and end a sequence. Requests that must have an exact length send ids instead of text.
  */
+import { createHash } from 'node:crypto';
+import type { ModelDescription } from './addon.js';
 
 export const BEGIN_OF_SEQUENCE = 256;
 export const END_OF_SEQUENCE = 257;
@@ -37,4 +39,25 @@ export function detokenize(ids: Iterable<number>): string {
   let text = '';
   for (const id of ids) text += detokenizer.push(id);
   return text + detokenizer.end();
+}
+
+/**
+ * SHA-256 over the metadata of a GGUF that makes tokens of text: vocabulary, types, merges, special ids (`tokenizer.*`), by name.
+ * Each value goes in with its length before it, so that no two vocabularies run together to the same bytes.
+ */
+export function tokenizerDigest(metadata: ModelDescription['metadata']): string {
+  const hash = createHash('sha256');
+  const add = (value: string | number | boolean): void => {
+    const text = `${typeof value} ${value}`;
+    hash.update(`${Buffer.byteLength(text)}:${text}`);
+  };
+  for (const name of Object.keys(metadata).toSorted()) {
+    const value = metadata[name];
+    if (!name.startsWith('tokenizer.') || value === undefined) continue;
+    add(name);
+    const values = Array.isArray(value) ? value : [value];
+    add(values.length);
+    for (const each of values) add(each);
+  }
+  return hash.digest('hex');
 }

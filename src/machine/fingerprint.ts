@@ -54,7 +54,8 @@ export function readText(path: string): string | null {
   }
 }
 
-const list = (folder: string): string[] => {
+/** Names in a folder; none when it cannot be read. */
+export const list = (folder: string): string[] => {
   try {
     return readdirSync(folder);
   } catch {
@@ -63,7 +64,7 @@ const list = (folder: string): string[] => {
 };
 
 /** The chosen one of `always [madvise] never`. */
-const chosen = (text: string | null): string | null => /\[(\w+)\]/.exec(text ?? '')?.[1] ?? text;
+export const chosen = (text: string | null): string | null => /\[(\w+)\]/.exec(text ?? '')?.[1] ?? text;
 
 /** Bytes of a field of `/proc/meminfo`, as `SwapTotal`. */
 export function memoryBytes(field: string): bigint {
@@ -94,28 +95,34 @@ export function findGpus(): Fingerprint['gpus'] {
   return nvidia.length > 0 ? [...drawn.filter((gpu) => gpu.vendor !== '0x10de'), ...nvidia] : drawn;
 }
 
-const distribution = (): string | null =>
+export const distribution = (): string | null =>
   /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readText('/etc/os-release') ?? '')?.[1] ?? null;
 
-const inContainer = (): boolean =>
+export const inContainer = (): boolean =>
   readText('/run/.containerenv') !== null ||
   readText('/.dockerenv') !== null ||
   /docker|containerd|kubepods|lxc/.test(readText('/proc/1/cgroup') ?? '');
 
+/** Digest of what names this machine; the same for every session on it. */
+function machineId(processors: ReturnType<typeof cpus>): string {
+  const own = readText('/etc/machine-id') ?? hostname();
+  const identity = JSON.stringify([own, modelOf(processors), processors.length, totalmem()]);
+  return sha256(`qualify machine ${identity}`);
+}
+
+const modelOf = (processors: ReturnType<typeof cpus>): string => processors[0]?.model.trim() ?? 'unknown';
+
 /** Reads the machine anew. */
 export function fingerprint(): Fingerprint {
   const processors = cpus();
-  const model = processors[0]?.model.trim() ?? 'unknown';
-  const own = readText('/etc/machine-id') ?? hostname();
-  const identity = JSON.stringify([own, model, processors.length, totalmem()]);
   const scaling = '/sys/devices/system/cpu/cpu0/cpufreq';
   const nodes = list('/sys/devices/system/node').filter((name) => /^node\d+$/.test(name)).length;
   return {
     schemaVersion: 1,
-    id: sha256(`qualify machine ${identity}`),
+    id: machineId(processors),
     system: { kernel: release(), distribution: distribution(), container: inContainer() },
     cpu: {
-      model,
+      model: modelOf(processors),
       logical: processors.length,
       quota: readText('/sys/fs/cgroup/cpu.max'),
       features: cpuFeatures(),

@@ -12,6 +12,7 @@ import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
 import { replayBuilds } from './replay-builds.js';
+import { replayConditions } from './replay-conditions.js';
 import { replayLaunches } from './replay-launches.js';
 import { JOURNAL_FILE, PLAN_FILE } from './run-folder.js';
 
@@ -31,6 +32,7 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   rebuild(plan);
   replayBuilds(plan, entries);
   replayLaunches(plan, entries);
+  replayConditions(plan, entries);
   return digest;
 }
 

@@ -13,6 +13,7 @@ import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
+import { conditionsOf } from './conditions.js';
 import type { SessionContext } from './context.js';
 
 /** Which launch of the plan. */
@@ -97,6 +98,8 @@ export async function runLaunch(
     journal.append({ kind: 'launch', launch, arm: arm.name, round, position, ...started });
     const props = evidence.write(`launches/${launch}.props.json`, running.props);
     journal.append({ kind: 'ready', launch, readyMs, witness, props });
+    const fields = await conditionsOf(context, launch, running, inputs.build.folder);
+    journal.append({ kind: 'conditions', launch, fields });
     const watched = arm.telemetry === false ? null : await watchTelemetry(context, launch, pid);
     const loadSince = watchLoad(pid);
     await measure(context, launch, running, inputs.cells);

@@ -49,7 +49,7 @@ describe('qualify run', () => {
       );
       const samples = ['sample', 'sample', 'sample', 'sample'];
       assert.deepEqual(kinds, [
-        ...['launch', 'ready', 'control', ...samples],
+        ...['launch', 'ready', 'conditions', 'control', ...samples],
         ...['load', 'telemetry', 'counters', 'stop'],
       ]);
     }

@@ -16,6 +16,7 @@ import {
   matrixSchema,
   protocolSchema,
 } from '../../src/matrix/schema.js';
+import { fieldTable } from '../support/field-table.js';
 
 const read = (path: string): Promise<string> => readFile(join(harnessFolder, path), 'utf8');
 
@@ -42,6 +43,12 @@ test('docs/manifest.md has the types and every field of the predicate', async ()
   for (const key of Object.keys(statementSchema.shape.predicate.shape)) {
     assert.ok(text.includes(`\`${key}\``), `docs/manifest.md does not mention \`${key}\``);
   }
+});
+
+test('docs/fingerprint.md has the table of conditions as the code has it', async () => {
+  const text = await read('docs/fingerprint.md');
+  const [, table = ''] = text.split('| field | what | class |\n|---|---|---|\n');
+  assert.equal(table, fieldTable());
 });
 
 test('links between the documents lead somewhere', async () => {

@@ -19,6 +19,8 @@ export const propsSchema = z.object({
     name: z.string(),
     vocabulary: z.int().min(2),
   }),
+  /** Over everything of the model's metadata that makes tokens of text; see `tokenizerDigest`. */
+  tokenizer_sha256: sha256Schema,
   n_ctx: z.int().min(1),
   total_slots: z.literal(1),
   isa: z.string(),

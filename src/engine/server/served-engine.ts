@@ -1,7 +1,7 @@
 /** The engine that a server serves: still loading, or open, with what it is and what it has done. */
 import type { ModelDescription, NativeEngine } from '../addon.js';
 import { DEFAULT_CHUNK, type HostOptions } from '../host-options.js';
-import { BEGIN_OF_SEQUENCE, detokenize, END_OF_SEQUENCE } from '../tokenizer.js';
+import { BEGIN_OF_SEQUENCE, detokenize, END_OF_SEQUENCE, tokenizerDigest } from '../tokenizer.js';
 import type { Props } from './props.js';
 import { ServerError } from './server-error.js';
 
@@ -36,6 +36,7 @@ export class ServedEngine {
   /** Ids of requests that wait or run; the first is the one that runs. */
   readonly inFlight = new Set<number>();
   #open: OpenModel | undefined;
+  #tokenizerSha256 = '';
   #closing = false;
 
   constructor(options: HostOptions) {
@@ -44,6 +45,7 @@ export class ServedEngine {
 
   opened(open: OpenModel): void {
     this.#open = open;
+    this.#tokenizerSha256 = tokenizerDigest(open.description.metadata);
   }
 
   get isClosing(): boolean {
@@ -90,6 +92,7 @@ export class ServedEngine {
         name: this.modelName,
         vocabulary: engine.vocabulary,
       },
+      tokenizer_sha256: this.#tokenizerSha256,
       n_ctx: engine.contextTokens,
       total_slots: 1,
       isa: engine.isa,

@@ -114,8 +114,17 @@ describe('the dialect', () => {
       modelSha256: sha,
       threads: 2,
       isa: 'avx2',
+      tokenizerSha256: undefined,
       switches: { A: '1' },
     });
     assert.deepEqual(counters, { k: 7 });
+  });
+
+  test('reads the digest of the tokenizer where the server says it', () => {
+    assert.equal(readProps(JSON.stringify({ ...props, tokenizer_sha256: sha })).witness.tokenizerSha256, sha);
+    assert.throws(
+      () => readProps(JSON.stringify({ ...props, tokenizer_sha256: 'x' })),
+      malformed(/tokenizer_sha256/),
+    );
   });
 });

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { parseCpuList } from '../../../src/engine/cpu-list.js';
 import { auditPrompt, bestOf } from '../../../src/engine/model-audit.js';
-import { Detokenizer, detokenize, tokenize } from '../../../src/engine/tokenizer.js';
+import { Detokenizer, detokenize, tokenize, tokenizerDigest } from '../../../src/engine/tokenizer.js';
 
 it('turns any text into bytes and back', () => {
   fc.assert(
@@ -50,4 +50,32 @@ it('draws audit prompts of ordinary ids, each length another prompt', () => {
 it('finds the best id and its margin; a tie has none', () => {
   assert.deepEqual(bestOf(Float32Array.of(1, 4, 2.5)), { id: 1, margin: 1.5 });
   assert.deepEqual(bestOf(Float32Array.of(4, 1, 4)), { id: 0, margin: 0 });
+});
+
+it('tells tokenizers apart by vocabulary, merges and special ids, and by nothing else', () => {
+  const metadata = {
+    'general.name': 'a',
+    'tokenizer.ggml.tokens': ['a', 'bc'],
+    'tokenizer.ggml.merges': ['b c'],
+    'tokenizer.ggml.bos_token_id': 1,
+  };
+  const digest = tokenizerDigest(metadata);
+  assert.match(digest, /^[0-9a-f]{64}$/);
+  assert.equal(tokenizerDigest({ ...metadata, 'general.name': 'b' }), digest);
+  const { 'general.name': name, ...rest } = metadata;
+  assert.equal(
+    tokenizerDigest({ ...rest, 'general.name': name }),
+    digest,
+    'order of the file does not matter',
+  );
+  const others = [
+    { ...metadata, 'tokenizer.ggml.tokens': ['ab', 'c'] },
+    { ...metadata, 'tokenizer.ggml.tokens': ['bc', 'a'] },
+    { ...metadata, 'tokenizer.ggml.tokens': ['a', 'bc', ''] },
+    { ...metadata, 'tokenizer.ggml.merges': [] },
+    { ...metadata, 'tokenizer.ggml.bos_token_id': 2 },
+    { ...metadata, 'tokenizer.ggml.bos_token_id': '1' },
+    { ...metadata, 'tokenizer.ggml.add_bos_token': true },
+  ];
+  assert.equal(new Set([digest, ...others.map(tokenizerDigest)]).size, others.length + 1);
 });

@@ -1,0 +1,76 @@
+/** `qualify compare RUN_A RUN_B`: two run folders of different sessions, of which only directions are said. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { acrossSessions, type SessionRecord } from '../analysis/across-sessions.js';
+import { QualifyError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
+import { readRegular } from '../manifest/evidence-index.js';
+import { PLAN_FILE, readRecord } from '../manifest/run-folder.js';
+import { verifyRun } from '../manifest/verify.js';
+import { renderAcrossSessions } from '../report/across-sessions.js';
+import { answer, answerJson, startProgress } from './output.js';
+
+const isRun = (name: string): boolean => existsSync(join(name, PLAN_FILE));
+
+const usage = (message: string, hint: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_USAGE', message, { exit: 'usage', hint });
+
+/**
+ * The two run folders among what was asked to be compared, or null when it is revisions.
+ * @throws QualifyError `ERR_QUALIFY_USAGE` (exit 64) when it is neither.
+ */
+export function runFolders(names: readonly string[]): readonly [string, string] | null {
+  const runs = names.filter(isRun);
+  if (runs.length === 0) return null;
+  const [first, second, ...more] = runs;
+  if (runs.length < names.length || second === undefined || first === undefined) {
+    const other = names.find((name) => !isRun(name)) ?? 'nothing';
+    throw usage(
+      `${first} is a run folder and ${other} is not one.`,
+      'Give two run folders, or two or more revisions.',
+    );
+  }
+  if (more.length > 0)
+    throw usage(`${runs.length} run folders at once.`, 'Give two: the second is set against the first.');
+  return [first, second];
+}
+
+/** What is true of a run only when the whole of it holds. */
+async function readVerified(folder: string): Promise<SessionRecord> {
+  try {
+    await verifyRun(folder);
+  } catch (error) {
+    if (!(error instanceof QualifyError)) throw error;
+    throw new QualifyError(error.code, `${folder} does not hold: ${error.message}`, {
+      exit: error.exit,
+      cause: error,
+      ...(error.where !== undefined && { where: error.where }),
+      ...(error.hint !== undefined && { hint: error.hint }),
+    });
+  }
+  return readRecord((path) => readRegular(folder, path));
+}
+
+/** Verifies both, prints directions, and sets exit code 14 whatever they are. */
+export async function compareRuns(folders: readonly [string, string], json: boolean): Promise<void> {
+  const progress = startProgress();
+  try {
+    progress.update(`checking ${folders[0]}`, 0);
+    const first = await readVerified(folders[0]);
+    progress.update(`checking ${folders[1]}`, 0.5);
+    const second = await readVerified(folders[1]);
+    progress.end();
+    const { session } = first.plan;
+    if (session === second.plan.session)
+      throw usage(
+        `Both folders are of session ${session}.`,
+        'Its own report compares its arms: qualify report RUN',
+      );
+    const across = acrossSessions(first, second);
+    if (json) answerJson(across);
+    else answer(renderAcrossSessions(across, folders));
+    process.exitCode = EXIT.unmatched;
+  } finally {
+    progress.end();
+  }
+}

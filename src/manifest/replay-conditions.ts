@@ -1,0 +1,36 @@
+/**
+ * Replays the conditions of launches: each is told once, after the launch was ready and before anything was asked, and says of build,
+ * model, engine and workload what plan and journal say. What was looked up on the machine nobody can look up again.
+ */
+import type { Entry, EntryOf } from '../journal/entries.js';
+import { knownConditions } from '../journal/known-conditions.js';
+import type { Plan } from '../plan/schema.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+/** Fields of a recipe whose text only the version that built has. */
+const OF_RECIPE = ['build.type', 'build.flags', 'build.defines'];
+
+/** Throws a `QualifyError` (exit `invalid`) at the first conditions that are in a wrong place or do not follow. */
+export function replayConditions(plan: Plan, entries: readonly Entry[]): void {
+  for (const [at, entry] of entries.entries()) {
+    if (entry.kind === 'conditions') checkConditions(plan, entries.slice(0, at), entry);
+  }
+}
+
+function checkConditions(plan: Plan, earlier: readonly Entry[], entry: EntryOf<'conditions'>): void {
+  const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+  const started = earlier.findLastIndex(({ kind }) => kind === 'launch');
+  const kinds = earlier.slice(Math.max(0, started)).map(({ kind }) => kind);
+  if (!kinds.includes('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
+  if (kinds.includes('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
+  if (kinds.includes('control') || kinds.includes('sample'))
+    throw wrong(`tells conditions of ${entry.launch} after it was asked something`);
+  const known = knownConditions(plan, earlier, entry.launch);
+  for (const [field, value] of Object.entries(known)) {
+    if (value === null && OF_RECIPE.includes(field)) continue;
+    const told = entry.fields[field] ?? null;
+    if (told !== value)
+      throw wrong(`tells ${field}=${told} of ${entry.launch}; plan and journal give ${value}`);
+  }
+}

@@ -1,0 +1,77 @@
+/** `qualify compare RUN_A RUN_B` by the real CLI, on run folders of two sessions. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
+import { writeRun } from '../fixtures/run-folder.js';
+import { Home } from '../support/run-cli.js';
+
+/** Two runs in a home: the second of another session, and ten times as slow. */
+async function twoRuns(t: TestContext): Promise<Home> {
+  const home = new Home();
+  t.after(() => home.remove());
+  const key = await generateKey('signer', home.path('signer'));
+  await writeRun(home.path('one'));
+  await writeRun(home.path('two'), {
+    msPerToken: 10,
+    alterPlan: (plan) => {
+      plan.session = 'fixture-2';
+    },
+    alter: (draft) =>
+      draft.kind === 'conditions'
+        ? { ...draft, fields: { ...draft.fields, 'kernel.release': '6.9.0' } }
+        : draft,
+  });
+  for (const run of ['one', 'two']) await seal(home.path(run), key);
+  return home;
+}
+
+describe('qualify compare of two run folders', () => {
+  test('says directions and conditions, no amount, and exits 14', async (t) => {
+    const home = await twoRuns(t);
+    const text = await home.run('compare', 'one', 'two');
+    assert.equal(text.exitCode, 14, text.stderr);
+    assert.match(text.stdout, /^unmatched: /);
+    assert.match(text.stdout, /32\/32\n +base +lower in the second session \(unmatched\)/);
+    assert.match(text.stdout, /kernel release \(kernel\.release\).*\n +first +6\.1\.0\n +second +6\.9\.0/);
+    assert.doesNotMatch(text.stdout, /%|tok\/s/);
+    assert.ok(text.stdout.split('\n').every((line) => line.length <= 80));
+
+    const json = await home.run('compare', 'two', 'one', '--json');
+    assert.equal(json.exitCode, 14, json.stderr);
+    const across = JSON.parse(json.stdout);
+    assert.deepEqual([across.result, across.evidence], ['unmatched', 'directional']);
+    assert.deepEqual(
+      across.cells[0].arms.map(({ direction }: { direction: string }) => direction),
+      ['higher', 'higher'],
+    );
+    assert.doesNotMatch(json.stdout, /percent|ratio|median|\bmad\b|tok\/s/i);
+    assert.deepEqual(json.stdout.match(/: -?\d[^"]*?$/gm), [': 1,'], 'the one number is the version');
+  });
+
+  test('refuses a run that does not hold with exit code 16, and names it', async (t) => {
+    const home = await twoRuns(t);
+    const file = home.path('two', 'verdict.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"median": ', '"median": 1'));
+    const result = await home.run('compare', 'one', 'two');
+    assert.equal(result.exitCode, 16, result.stdout);
+    assert.match(result.stderr, /two does not hold: verdict\.json/);
+    assert.equal(result.stdout, '');
+  });
+
+  test('refuses what makes no sense with exit code 64', async (t) => {
+    const home = await twoRuns(t);
+    for (const [words, said] of [
+      [['one', 'one'], /Both folders are of session/],
+      [['one', 'HEAD'], /one is a run folder and HEAD is not one/],
+      [['one', 'two', 'one'], /3 run folders at once/],
+      [['one', 'two', '--rounds', '2'], /--rounds is about a session/],
+      [['one', 'two', '--matrix', 'smoke'], /--matrix is about a session/],
+    ] as const) {
+      const result = await home.run('compare', ...words);
+      assert.equal(result.exitCode, 64, result.stderr);
+      assert.match(result.stderr, said);
+    }
+  });
+});
