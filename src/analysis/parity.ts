@@ -12,7 +12,7 @@ import { type Launch, type Sample, samplesOf } from './observations.js';
 import { type Output, vacuityOf } from './vacuity.js';
 
 /** Limits of the plan. */
-type Bounded = NonNullable<Plan['protocol']['bounded']>;
+export type Bounded = NonNullable<Plan['protocol']['bounded']>;
 
 export interface Parity {
   level: ParityLevel;
@@ -76,7 +76,10 @@ function pairsOf(
 }
 
 /** Why a distance is beyond the limits; empty when it is within. */
-function beyond({ positions, top1, common, meanLogProbability }: Distance, limits: Bounded): Finding[] {
+export function beyond(
+  { positions, top1, common, meanLogProbability }: Distance,
+  limits: Bounded,
+): Finding[] {
   const places = `over ${positions} position${positions === 1 ? '' : 's'}`;
   const found: Finding[] = [];
   if (top1 < limits.top1) {

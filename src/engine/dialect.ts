@@ -28,6 +28,7 @@ const completionSchema = z.looseObject({
   }),
   stages: stagesSchema.nullish(),
   logits_sha256: sha256Schema.nullish(),
+  logits_nonfinite: count.nullish(),
   completion_probabilities: z.array(probabilitySchema).nullish(),
 });
 
@@ -38,6 +39,7 @@ const propsSchema = z.looseObject({
   threads: count,
   isa: z.string(),
   switches: z.record(z.string(), z.string()),
+  planted_fault: z.string().nullish(),
   counters: z.record(z.string(), count),
 });
 
@@ -98,6 +100,7 @@ export function readCompletion(body: string): Completion {
     tokens,
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
+    nonFiniteLogits: answer.logits_nonfinite ?? undefined,
     stages: stages ?? {},
     probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
       top.map(({ id, logprob }): [number, number] => [id, logprob]),
@@ -116,6 +119,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       threads: props.threads,
       isa: props.isa,
       switches: props.switches,
+      plantedFault: props.planted_fault ?? undefined,
     },
     counters: props.counters,
   };
