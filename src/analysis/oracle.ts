@@ -175,7 +175,15 @@ export function gradeOracle(rule: OracleRule, given: readonly OracleCell[]): Ora
   const faults = perFault((fault) => overCells(cells, fault));
   const empty = given.flatMap(({ cell, prompts }, index) => {
     if (cells[index]?.required !== true) return [];
-    const found = vacuityOf(prompts.map(outputOf), rule.level, rule.minimumOutputTokens);
+    const beside = given
+      .filter((other) => other.cell !== cell)
+      .flatMap((other) => other.prompts.map(outputOf));
+    const found = vacuityOf(
+      prompts.map(outputOf),
+      rule.level,
+      rule.minimumOutputTokens,
+      beside.filter(({ long }) => long),
+    );
     return found === null ? [] : [finding(found.code, `cell ${cell}: ${found.message}. ${REMEDY}.`)];
   });
   const missed = plantedFaults.filter((fault) => faults[fault] === 'missed');

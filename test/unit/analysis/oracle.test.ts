@@ -14,8 +14,10 @@ import {
 import { tokensDigest } from '../../../src/digest.js';
 import { tokenize } from '../../../src/engine/tokenizer.js';
 import { harnessFolder } from '../../../src/harness.js';
+import type { EntryOf } from '../../../src/journal/entries.js';
 import { type PlantedFault, perFault, plantedFaults } from '../../../src/plan/planted-faults.js';
-import { alterAnswers, makePlan, verdictOf } from '../../fixtures/journal.js';
+import { promptTokens } from '../../../src/plan/prompts.js';
+import { alterAnswers, type JournalOptions, makePlan, verdictOf } from '../../fixtures/journal.js';
 
 const counting = z
   .object({
@@ -182,23 +184,54 @@ describe('the counting prompt of published pull requests', () => {
     for (const fault of plantedFaults) assert.equal(graded.faults[fault], 'missed');
   });
 
-  test('fails the parity of a session whose every output it is', () => {
-    const plan = makePlan({
-      cells: counting.cells,
-      protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'tokens' },
-    });
-    const alter = alterAnswers(
-      () => true,
-      ({ purpose, answer }) => {
-        const ids = purpose === 'parity' ? output.tokens.slice(0, 16) : output.tokens.slice(0, 1);
-        return { ...answer, tokens: ids, tokensSha256: tokensDigest(ids) };
-      },
-    );
+  const plan = makePlan({
+    cells: counting.cells,
+    protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'tokens' },
+  });
+
+  /** Refused in each cell, with no rate shown. */
+  function refused(alter: JournalOptions['alter'] & object, message: RegExp): void {
     const verdict = verdictOf(plan, { alter });
     assert.equal(verdict.result, 'parity-failed');
     assert.equal(verdict.exitCode, 13);
     for (const cell of verdict.cells) {
-      assert.deepEqual(codes(cell.comparisons[0]?.reasons ?? []), ['vacuous-outputs']);
+      const [reason, ...more] = cell.comparisons[0]?.reasons ?? [];
+      assert.equal(reason?.code, 'vacuous-outputs');
+      assert.match(reason.message, message);
+      assert.deepEqual([more, cell.arms], [[], {}]);
     }
+  }
+
+  const alterTokens = (
+    matches: (sample: EntryOf<'sample'>) => boolean,
+    make: (sample: EntryOf<'sample'>) => number[],
+  ) =>
+    alterAnswers(matches, (sample) => {
+      const ids = make(sample);
+      return { tokens: ids, tokensSha256: tokensDigest(ids) };
+    });
+
+  test('fails the parity of a session whose every output it is', () => {
+    const first = (sample: EntryOf<'sample'>) => output.tokens.slice(0, sample.answer.tokens.length);
+    refused(
+      alterTokens(() => true, first),
+      /does not depend on the prompt/,
+    );
+  });
+
+  test('fails it also where only one long output a cell is compared: the cells have the same', () => {
+    const whole = alterTokens(
+      ({ purpose }) => purpose === 'parity',
+      () => output.tokens,
+    );
+    refused(whole, /does not depend on the prompt/);
+  });
+
+  test('fails as an engine does that repeats the end of its prompt', () => {
+    const echo = alterTokens(
+      ({ purpose }) => purpose === 'parity',
+      ({ prompt }) => [...promptTokens(plan, prompt)].slice(-16),
+    );
+    refused(echo, /repeats the beginning or the end of its prompt/);
   });
 });
