@@ -222,7 +222,7 @@ describe('the counting prompt of published pull requests', () => {
   test('fails it also where only one long output a cell is compared: the cells have the same', () => {
     const whole = alterTokens(
       ({ purpose }) => purpose === 'parity',
-      () => output.tokens,
+      () => output.tokens.slice(0, 16),
     );
     refused(whole, /does not depend on the prompt/);
   });
