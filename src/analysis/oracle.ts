@@ -64,10 +64,12 @@ export interface CellGrade {
   required: boolean;
   prompts: PromptGrade[];
   faults: FaultOutcomes;
+  grade: Grade;
 }
 
 export interface OracleGrade {
   level: ParityLevel;
+  /** As good as the set as a whole, and vacuous when one of its required cells is. */
   grade: Grade;
   /** Over the required cells. */
   faults: FaultOutcomes;
@@ -120,7 +122,6 @@ const outputOf = ({ prompt, healthy, long }: OraclePrompt): Output => ({
 function gradePrompt(rule: OracleRule, one: OraclePrompt): PromptGrade {
   const { tokens } = one.healthy;
   const faults = perFault((fault) => outcomeOf(rule, [one], fault));
-  const caught = Object.values(faults).filter((outcome) => outcome === 'caught').length;
   // A short output is judged beside the others of its cell.
   const empty = one.long && vacuityOf([outputOf(one)], rule.level, rule.minimumOutputTokens) !== null;
   return {
@@ -130,7 +131,7 @@ function gradePrompt(rule: OracleRule, one: OraclePrompt): PromptGrade {
     distinctTokens: new Set(tokens).size,
     entropyBits: entropyBits(tokens),
     faults,
-    grade: empty || caught === 0 ? 'vacuous' : caught === plantedFaults.length ? 'strong' : 'partial',
+    grade: empty ? 'vacuous' : gradeOf(faults),
   };
 }
 
@@ -144,62 +145,78 @@ function overCells(cells: readonly CellGrade[], fault: PlantedFault): FaultOutco
 
 const REMEDY = 'Take longer prompts, more generated tokens or more prompts';
 
-function missedFindings(rule: OracleRule, cells: readonly CellGrade[], fault: PlantedFault): Finding[] {
-  const remedy = `${REMEDY}${rule.level === 'exact' ? '' : ', or parity exact'}.`;
+const remedies: Readonly<Record<ParityLevel, string>> = {
+  exact: `${REMEDY}.`,
+  tokens: `${REMEDY}, or parity exact.`,
+  bounded: `${REMEDY}, tighter limits, or parity exact.`,
+};
+
+function missedFinding(rule: OracleRule, cells: readonly CellGrade[], fault: PlantedFault): Finding {
   const said = `fault ${fault} (${faultMeanings[fault]})`;
   const missed = cells.filter(({ required, faults }) => required && faults[fault] === 'missed');
   if (missed.length === 0) {
     const elsewhere = cells.find(({ faults }) => faults[fault] !== 'cannot-strike')?.cell;
     const message = `no required cell is reached by ${said}, though cell ${elsewhere} is: make that one required.`;
-    return [finding('fault-missed', message)];
+    return finding('fault-missed', message);
   }
-  return missed.map(({ cell }) =>
-    finding(
-      'fault-missed',
-      `cell ${cell} does not see ${said}: it struck, and parity ${rule.level} held. ${remedy}`,
-    ),
-  );
+  const names = missed.map(({ cell }) => cell).join(', ');
+  const blind = missed.length === 1 ? `cell ${names} does not see` : `cells ${names} do not see`;
+  const message = `${blind} ${said}: it struck, and parity ${rule.level} held. ${remedies[rule.level]}`;
+  return finding('fault-missed', message);
 }
+
+/** Why the outputs of a cell prove nothing by themselves; null when they do. */
+function emptiness(
+  rule: OracleRule,
+  given: readonly OracleCell[],
+  { cell, prompts }: OracleCell,
+): Finding | null {
+  const beside = given.filter((other) => other.cell !== cell).flatMap((other) => other.prompts);
+  const found = vacuityOf(
+    prompts.map(outputOf),
+    rule.level,
+    rule.minimumOutputTokens,
+    beside.map(outputOf).filter(({ long }) => long),
+  );
+  return found && finding(found.code, `cell ${cell}: ${found.message}. ${REMEDY}.`);
+}
+
+const gradeOf = (faults: FaultOutcomes): Grade => {
+  const caught = Object.values(faults).filter((outcome) => outcome === 'caught').length;
+  return caught === 0 ? 'vacuous' : caught === plantedFaults.length ? 'strong' : 'partial';
+};
 
 /** Grades each prompt, each cell and the set. When no cell is required, all are. */
 export function gradeOracle(rule: OracleRule, given: readonly OracleCell[]): OracleGrade {
   const noneRequired = given.every(({ required }) => !required);
-  const cells = given.map(
-    ({ cell, required, prompts }): CellGrade => ({
+  const empty = new Map(given.map((cell) => [cell.cell, emptiness(rule, given, cell)]));
+  const cells = given.map(({ cell, required, prompts }): CellGrade => {
+    const faults = perFault((fault) => outcomeOf(rule, prompts, fault));
+    return {
       cell,
       required: required || noneRequired,
       prompts: prompts.map((one) => gradePrompt(rule, one)),
-      faults: perFault((fault) => outcomeOf(rule, prompts, fault)),
-    }),
-  );
-  const faults = perFault((fault) => overCells(cells, fault));
-  const empty = given.flatMap(({ cell, prompts }, index) => {
-    if (cells[index]?.required !== true) return [];
-    const beside = given
-      .filter((other) => other.cell !== cell)
-      .flatMap((other) => other.prompts.map(outputOf));
-    const found = vacuityOf(
-      prompts.map(outputOf),
-      rule.level,
-      rule.minimumOutputTokens,
-      beside.filter(({ long }) => long),
-    );
-    return found === null ? [] : [finding(found.code, `cell ${cell}: ${found.message}. ${REMEDY}.`)];
+      faults,
+      grade: empty.get(cell) ? 'vacuous' : gradeOf(faults),
+    };
   });
+  const faults = perFault((fault) => overCells(cells, fault));
+  const required = cells.filter((cell) => cell.required);
   const missed = plantedFaults.filter((fault) => faults[fault] === 'missed');
-  const caught = plantedFaults.filter((fault) => faults[fault] === 'caught');
-  const vacuous = empty.length > 0 || caught.length === 0;
+  const outOfReach = plantedFaults.filter((fault) => faults[fault] === 'cannot-strike');
+  const nothingStrikes = outOfReach.length === plantedFaults.length;
   return {
     level: rule.level,
-    grade: vacuous ? 'vacuous' : caught.length === plantedFaults.length ? 'strong' : 'partial',
+    grade: required.some(({ grade }) => grade === 'vacuous') ? 'vacuous' : gradeOf(faults),
     faults,
     cells,
     findings: [
-      ...empty,
-      ...(caught.length === 0 && missed.length === 0
+      ...required.flatMap(({ cell }) => empty.get(cell) ?? []),
+      ...missed.map((fault) => missedFinding(rule, cells, fault)),
+      ...(nothingStrikes
         ? [finding('fault-missed', `no fault strikes any prompt: nothing is shown. ${REMEDY}.`)]
-        : missed.flatMap((fault) => missedFindings(rule, cells, fault))),
+        : []),
     ],
-    outOfReach: plantedFaults.filter((fault) => faults[fault] === 'cannot-strike'),
+    outOfReach,
   };
 }

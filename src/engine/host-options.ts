@@ -36,7 +36,7 @@ const optionsSchema = z.object({
   context: wholeNumber(1, 1_048_576).default(DEFAULT_CONTEXT_TOKENS),
   'cache-slots': wholeNumber(0, 1024).default(DEFAULT_CACHE_SLOTS),
   isa: isaSchema.nullable().default(null),
-  'plant-fault': plantedFaultSchema.or(z.literal(NO_FAULT)).default(NO_FAULT),
+  'plant-fault': z.enum([NO_FAULT, ...plantedFaultSchema.options]).default(NO_FAULT),
 });
 
 export interface HostOptions {

@@ -22,8 +22,12 @@ const words: Readonly<Record<FaultOutcome, string>> = {
 
 const marks = (faults: FaultOutcomes): string[] => plantedFaults.map((fault) => words[faults[fault]]);
 
-const promptRow = (grade: PromptGrade): string[] => [
-  plainText(grade.prompt).slice(0, 23),
+/** With the other columns, 80. */
+const NAME_WIDTH = 13;
+
+/** A prompt under its cell: `401/512#parity-0` as `parity-0`. */
+const promptRow = (cell: string, grade: PromptGrade): string[] => [
+  `  ${plainText(grade.prompt.replace(`${cell}#`, ''))}`.slice(0, NAME_WIDTH),
   `${grade.outputTokens}`,
   `${grade.distinctTokens}`,
   grade.entropyBits.toFixed(1),
@@ -31,31 +35,38 @@ const promptRow = (grade: PromptGrade): string[] => [
   grade.grade,
 ];
 
-const cellRow = ({ cell, required, faults }: CellGrade): string[] => [
-  `cell ${plainText(cell)}`.slice(0, 23),
-  '',
-  '',
-  '',
-  ...marks(faults),
-  required ? '' : 'optional',
-];
+/** A name that is too long for its column has a line of its own, before the marks. */
+function cellRows({ cell, required, faults, grade }: CellGrade): string[][] {
+  const name = plainText(cell);
+  const fits = name.length <= NAME_WIDTH;
+  const row = [fits ? name : '', '', '', '', ...marks(faults), required ? grade : `(${grade})`];
+  return fits ? [row] : [[name], row];
+}
 
 function tableText(rows: readonly string[][]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((text, column) =>
-        column >= 1 && column <= 3 ? text.padStart(widths[column] ?? 0) : text.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
+  const whole = rows.filter((row) => row.length > 1);
+  const widths = (whole[0] ?? []).map((_, column) =>
+    Math.max(...whole.map((row) => row[column]?.length ?? 0)),
   );
+  const padded = (text: string, column: number): string =>
+    column >= 1 && column <= 3 ? text.padStart(widths[column] ?? 0) : text.padEnd(widths[column] ?? 0);
+  return rows.map((row) => (row.length === 1 ? row : row.map(padded)).join('  ').trimEnd());
 }
 
 /** The table, what each fault is, and the findings. `seed` makes the same prompts again. */
 export function describeOracle(oracle: OracleGrade, of: { name: string; seed: string }): string {
-  const heading = ['prompt', 'out', 'ids', 'bits', ...plantedFaults.map((fault) => heads[fault]), 'grade'];
-  const rows = oracle.cells.flatMap((cell) => [...cell.prompts.map(promptRow), cellRow(cell)]);
+  const heading = [
+    'cell, prompt',
+    'out',
+    'ids',
+    'bits',
+    ...plantedFaults.map((fault) => heads[fault]),
+    'grade',
+  ];
+  const rows = oracle.cells.flatMap((cell) => [
+    ...cellRows(cell),
+    ...cell.prompts.map((prompt) => promptRow(cell.cell, prompt)),
+  ]);
   const faults = plantedFaults.flatMap((fault) =>
     labelled(`  ${heads[fault]}`, `${fault}: ${faultMeanings[fault]}`, 10, WIDTH),
   );
@@ -72,7 +83,8 @@ export function describeOracle(oracle: OracleGrade, of: { name: string; seed: st
     '',
     ...wrap(
       'out: tokens of the output; ids: different ones; bits: entropy a token. caught: the fault changes what ' +
-        'parity compares; MISSED: it struck and parity would have held; -: it cannot strike.',
+        'parity compares; MISSED: it struck and parity would have held; -: it cannot strike. ' +
+        'A grade in brackets is of a cell that is not required.',
       WIDTH,
     ),
     ...faults,
@@ -80,6 +92,6 @@ export function describeOracle(oracle: OracleGrade, of: { name: string; seed: st
     ...reached,
     ...oracle.findings.flatMap(({ message }) => wrap(plainText(message), WIDTH)),
     '',
-    ...wrap(`seed ${of.seed}: --seed makes the same prompts again`, WIDTH),
+    ...wrap(`seed ${plainText(of.seed)}: --seed makes the same prompts again`, WIDTH),
   ].join('\n');
 }

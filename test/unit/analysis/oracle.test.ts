@@ -104,6 +104,19 @@ describe('the grade of prompts', () => {
     assert.deepEqual([optional.grade, optional.findings], ['strong', []]);
   });
 
+  test('is vacuous when one required cell sees nothing of what strikes it, whatever others see', () => {
+    const blind = promptWith('a#1', { ...perFault(() => 'nothing'), 'dropped-window-key': 'no strike' });
+    const cells = (required: boolean) => [cellOf('a', [blind], required), cellOf('b', [promptWith('b#1')])];
+    const graded = gradeOracle(exact, cells(true));
+    assert.deepEqual(
+      graded.cells.map(({ grade }) => grade),
+      ['vacuous', 'strong'],
+    );
+    assert.equal(graded.grade, 'vacuous');
+    assert.equal(graded.findings.length, 4);
+    assert.equal(gradeOracle(exact, cells(false)).grade, 'strong');
+  });
+
   test('neither praises nor blames a cell for a fault that cannot strike it', () => {
     const brief = promptWith('a#1', { 'dropped-topk-entry': 'no strike' });
     const graded = gradeOracle(exact, [cellOf('a', [brief]), cellOf('b', [promptWith('b#1')])]);
