@@ -16,7 +16,7 @@ constexpr int kMostSlots = 1024;
 
 qe::OpenOptions readOpenOptions(const Napi::CallbackInfo& info) {
   const Napi::Object given =
-      readOptions(info, 1, "options", {"threads", "cpus", "contextTokens", "cacheSlots", "isa"});
+      readOptions(info, 1, "options", {"threads", "cpus", "contextTokens", "cacheSlots", "isa", "plantedFault"});
   qe::OpenOptions options;
   options.threads = static_cast<int>(readInteger(given.Get("threads"), "options.threads", 1, kMostThreads));
   if (!given.Get("cpus").IsNull()) {
@@ -27,6 +27,14 @@ qe::OpenOptions readOpenOptions(const Napi::CallbackInfo& info) {
   options.contextTokens = readInteger(given.Get("contextTokens"), "options.contextTokens", 1, kMostContext);
   options.cacheSlots =
       static_cast<int>(readInteger(given.Get("cacheSlots"), "options.cacheSlots", 0, kMostSlots));
+  if (given.Has("plantedFault")) {
+    const std::string fault = readText(given.Get("plantedFault"), "options.plantedFault");
+    try {
+      options.plantedFault = qe::faultNamed(fault);
+    } catch (const std::invalid_argument& error) {
+      throw Napi::RangeError::New(info.Env(), std::string("options.plantedFault: ") + error.what());
+    }
+  }
   if (given.Get("isa").IsNull()) return options;
   const std::string isa = readText(given.Get("isa"), "options.isa");
   for (const qk::Isa candidate : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
@@ -76,6 +84,7 @@ Napi::Function EngineObject::define(Napi::Env env) {
                          InstanceAccessor<&Self::readIsa>("isa", napi_enumerable),
                          InstanceAccessor<&Self::readThreads>("threads", napi_enumerable),
                          InstanceAccessor<&Self::readSwitches>("switches", napi_enumerable),
+                         InstanceAccessor<&Self::readPlantedFault>("plantedFault", napi_enumerable),
                          InstanceMethod<&Self::complete>("complete"),
                          InstanceMethod<&Self::cancel>("cancel"),
                          InstanceMethod<&Self::counters>("counters"),
@@ -269,6 +278,10 @@ Napi::Value EngineObject::readThreads(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineObject::readSwitches(const Napi::CallbackInfo& info) {
   return toValue(info.Env(), engine_->switches().effective());
+}
+
+Napi::Value EngineObject::readPlantedFault(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), std::string(qe::faultName(engine_->plantedFault())));
 }
 
 }  // namespace addon

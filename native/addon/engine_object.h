@@ -46,6 +46,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   Napi::Value readIsa(const Napi::CallbackInfo& info);
   Napi::Value readThreads(const Napi::CallbackInfo& info);
   Napi::Value readSwitches(const Napi::CallbackInfo& info);
+  Napi::Value readPlantedFault(const Napi::CallbackInfo& info);
 
   void requireOpen(Napi::Env env) const;
   // While something is pending, neither this object nor the event loop goes away.

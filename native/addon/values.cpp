@@ -105,6 +105,7 @@ Napi::Value toValue(Napi::Env env, const qe::Result& result) {
   object.Set("predictedCpuMs", result.predictedCpuMs);
   object.Set("tokens", copyArray<Napi::Int32Array>(env, result.tokens));
   object.Set("logits", toValue(env, result.logits));
+  object.Set("nonFiniteLogits", static_cast<double>(result.nonFiniteLogits));
   object.Set("stages", toValue(env, result.stages));
   object.Set("stopReason", stopReasonName(result.stopReason));
   return object;

@@ -39,9 +39,13 @@ void count(qk::Counters& counters, qk::AttentionPath path) {
 
 }  // namespace
 
-AttentionBlock::AttentionBlock(const qk::Dimensions& dimensions, const Switches& switches)
+AttentionBlock::AttentionBlock(const qk::Dimensions& dimensions, const Switches& switches, PlantedFault& planted)
     : directTopK_(switches.directTopK),
       path_(pathOf(switches)),
+      planted_(planted),
+      window_(windowWith(planted, dimensions.window)),
+      topK_(topKWith(planted, dimensions.indexerTopK)),
+      halfContext_(planted.is(Fault::HalfContext)),
       plainRope_(qk::ropeFrequencies(dimensions, 0)),
       compressRope_(qk::ropeFrequencies(dimensions, 4)) {}
 
@@ -177,7 +181,7 @@ void AttentionBlock::select(const Run& run, const IndexerWeights& weights, const
                             const IndexedKeys& indexed, std::int64_t first, std::int64_t count) {
   const qk::Dimensions& dimensions = run.dimensions;
   const std::int64_t ratio = indexed.rows.shape().ratio;
-  const std::int64_t best = dimensions.indexerTopK;
+  const std::int64_t best = topK_;
   const auto visible = [&](std::int64_t t) { return qk::visibleEntries(run.start + first + t, ratio); };
   selection_.counts.resize(static_cast<std::size_t>(count));
   selection_.rows = nullptr;
@@ -213,6 +217,9 @@ void AttentionBlock::select(const Run& run, const IndexerWeights& weights, const
           qk::cpu::topK(run.execution.isa, scratch.scores.data(), n, best, selected + t * best);
         }
       });
+  if (planted_.is(Fault::DroppedTopKEntry)) {
+    for (std::int64_t t = 0; t < count; ++t) planted_.struck += visible(t) > best ? 1 : 0;
+  }
   selection_.rows = selected;
   selection_.rowStride = best;
   if (!directTopK_) maskSelected(run, count, visible(count - 1));
@@ -243,13 +250,14 @@ void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTa
   if (layer.attention.indexer && selection_.mask != nullptr && path_ != qk::AttentionPath::masked) {
     run.execution.counters.add(qk::Kernel::attentionMaskScan);
   }
+  if (!planted_.is(Fault::None)) countStrikes(run, layer, first, count);
   const bool staged = path_ == qk::AttentionPath::staged || path_ == qk::AttentionPath::fastExp;
   forTokens(
       run.execution.pool, count, kTokensPerItem, [&](std::int64_t begin, std::int64_t end, int thread) {
         const qk::Isa isa = run.execution.isa;
         ThreadScratch& scratch = threads_[static_cast<std::size_t>(thread)];
         const auto windowBegin = [&](std::int64_t t) {
-          return std::max<std::int64_t>(0, run.start + first + t - dimensions.window + 1);
+          return std::max<std::int64_t>(0, run.start + first + t - window_ + 1);
         };
         // The windows of neighbours are almost one: it is staged once for all of them.
         qk::AttentionTile tile;
@@ -265,7 +273,12 @@ void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTa
                            query);
           qk::cpu::rope(isa, query, dimensions.heads, dim, dimensions.ropeDims, rope.row(position),
                         qk::cpu::Rotation::forward);
-          gatherKeys(run, layer, state, position, t, scratch);
+          gatherKeys(layer, state, position, t, scratch);
+          if (halfContext_ && layer.ratio != 0) {
+            const std::int64_t hidden = qk::visibleEntries(position, layer.ratio) / 2;
+            const auto windowRows = static_cast<std::size_t>(position + 1 - windowBegin(t));
+            hideOlderHalf(state.compressed->entries.row(hidden), hidden, windowRows, scratch.keys, scratch.kept);
+          }
           qk::AttentionOperands operands;
           operands.q = query;
           operands.keys = scratch.keys.data();
@@ -289,11 +302,23 @@ void AttentionBlock::attend(const Run& run, const Layer& layer, const qk::RopeTa
   run.clock.enter(outer);
 }
 
-void AttentionBlock::gatherKeys(const Run& run, const Layer& layer, const LayerState& state, std::int64_t position,
-                                std::int64_t t, ThreadScratch& scratch) const {
+void AttentionBlock::countStrikes(const Run& run, const Layer& layer, std::int64_t first, std::int64_t count) {
+  for (std::int64_t t = 0; t < count; ++t) {
+    const std::int64_t position = run.start + first + t;
+    if (planted_.is(Fault::DroppedWindowKey) && position + 1 > window_) ++planted_.struck;
+    if (!halfContext_ || layer.ratio == 0) continue;
+    const std::int64_t hidden = qk::visibleEntries(position, layer.ratio) / 2;
+    const bool chosen = layer.attention.indexer && selection_.rows != nullptr;
+    const std::int64_t oldest = chosen ? selection_.rows[t * selection_.rowStride] : 0;  // they ascend
+    if (hidden > 0 && oldest < hidden) ++planted_.struck;
+  }
+}
+
+void AttentionBlock::gatherKeys(const Layer& layer, const LayerState& state, std::int64_t position, std::int64_t t,
+                                ThreadScratch& scratch) const {
   scratch.keys.clear();
   scratch.kept.clear();
-  for (std::int64_t p = std::max<std::int64_t>(0, position - run.dimensions.window + 1); p <= position; ++p) {
+  for (std::int64_t p = std::max<std::int64_t>(0, position - window_ + 1); p <= position; ++p) {
     scratch.keys.push_back(state.keys.row(p));
   }
   if (layer.ratio == 0) return;

@@ -2,6 +2,7 @@
 // output.
 #pragma once
 
+#include "planted_fault.h"
 #include "qk/attention.h"
 #include "state.h"
 #include "switches.h"
@@ -11,8 +12,8 @@ namespace qe {
 
 class AttentionBlock {
  public:
-  // One rope table a kind of layer.
-  AttentionBlock(const qk::Dimensions& dimensions, const Switches& switches);
+  // One rope table a kind of layer. `planted` must outlive the block.
+  AttentionBlock(const qk::Dimensions& dimensions, const Switches& switches, PlantedFault& planted);
 
   // What a token takes of the workspace, without what does not grow with the tokens.
   static std::int64_t bytesPerToken(const qk::Dimensions& dimensions);
@@ -55,13 +56,19 @@ class AttentionBlock {
   void attend(const Run& run, const Layer& layer, const qk::RopeTable& rope, const LayerState& state,
               std::int64_t first, std::int64_t count, float* heads);
   // The rows of one query: its window, then the selected entries, or all visible ones and what the mask keeps.
-  void gatherKeys(const Run& run, const Layer& layer, const LayerState& state, std::int64_t position,
-                  std::int64_t t, ThreadScratch& scratch) const;
+  void gatherKeys(const Layer& layer, const LayerState& state, std::int64_t position, std::int64_t t,
+                  ThreadScratch& scratch) const;
+  // Counts the queries of a band that the planted fault makes see too little; not those of the indexer's selection.
+  void countStrikes(const Run& run, const Layer& layer, std::int64_t first, std::int64_t count);
   void project(const Run& run, const AttentionWeights& weights, const float* heads, std::int64_t count,
                float* output);
 
   const bool directTopK_;
   const qk::AttentionPath path_;
+  PlantedFault& planted_;
+  const std::int64_t window_;
+  const std::int64_t topK_;
+  const bool halfContext_;
   qk::RopeTable plainRope_;
   qk::RopeTable compressRope_;
   Operand input_, lowRank_, grouped_, output_;

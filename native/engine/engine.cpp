@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <stdexcept>
 
@@ -71,6 +72,21 @@ OwnerOptions ownerOptions(const Switches& switches, const qk::Owners* owners) {
   return options;
 }
 
+// Greedy. A logit that is no number ranks below all others: such rows are told of by `nonFiniteLogits`, so that whoever
+// compares outputs learns why they are worth nothing.
+std::int64_t choose(const float* row, std::int64_t width) {
+  try {
+    return qk::cpu::argmax(row, width);
+  } catch (const std::domain_error&) {
+    const auto below = [](float a, float b) { return std::isnan(a) ? !std::isnan(b) : a < b; };
+    return std::max_element(row, row + width, below) - row;
+  }
+}
+
+std::int64_t countNonFinite(const std::vector<float>& values) {
+  return std::count_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+}
+
 // Requests and tokens, beside the kernels' own counters.
 struct Served {
   std::uint64_t prefillChunks = 0;
@@ -91,7 +107,8 @@ struct Engine::Parts {
         pool(openOptions.threads, openOptions.cpus),
         owners(makeOwners(openSwitches, openOptions)),
         model(path, pool, ownerOptions(openSwitches, owners.get())),
-        forward(model, switches, qk::Execution{pool, isa, kernels}, owners.get()),
+        planted{openOptions.plantedFault},
+        forward(model, switches, qk::Execution{pool, isa, kernels}, owners.get(), planted),
         cache(openOptions.cacheSlots, mostCacheBytes(model),
               [this] { return std::make_unique<State>(model.dimensions(), options.contextTokens); }) {
     pool.pinCaller();
@@ -116,6 +133,7 @@ struct Engine::Parts {
       const auto kernel = static_cast<qk::Kernel>(i);
       counted[std::string(qk::name(kernel))] = kernels.of(kernel);
     }
+    if (!planted.is(Fault::None)) counted["fault.struck"] = planted.struck;
     std::map<std::string, std::int64_t> held = {
         {"weights", model.weightBytes()}, {"cache", cache.bytes()}, {"workspace", forward.bytes()}};
     for (std::int64_t o = 0; owners != nullptr && o < owners->count(); ++o) {
@@ -139,6 +157,7 @@ struct Engine::Parts {
   const Model model;
   qk::Counters kernels;
   Served served;
+  PlantedFault planted;
   Forward forward;
   PrefixCache cache;
 
@@ -157,6 +176,7 @@ std::int64_t Engine::contextTokens() const { return parts_->options.contextToken
 int Engine::threads() const { return parts_->pool.threads(); }
 const std::string& Engine::isa() const { return parts_->isaName; }
 const Switches& Engine::switches() const { return parts_->switches; }
+Fault Engine::plantedFault() const { return parts_->planted.fault; }
 const qk::Placement& Engine::placement() const { return parts_->model.placement(); }
 
 void Engine::check(const Request& request) const {
@@ -214,7 +234,7 @@ void Engine::Parts::decode(State& state, const Request& request, Result& result,
       ++served.decodeSteps;
     }
     const float* row = result.logits.data() + result.logits.size() - width;
-    const auto token = static_cast<std::int32_t>(qk::cpu::argmax(row, static_cast<std::int64_t>(width)));
+    const auto token = static_cast<std::int32_t>(choose(row, static_cast<std::int64_t>(width)));
     result.tokens.push_back(token);
     if (onToken) onToken(token);
     if (std::find(request.stopTokens.begin(), request.stopTokens.end(), token) != request.stopTokens.end()) {
@@ -258,6 +278,7 @@ Result Engine::complete(const Request& request, const std::function<void(std::in
     result.predictedMs = predicted.ms();
     result.predictedCpuMs = predicted.cpuMs();
   }
+  result.nonFiniteLogits = countNonFinite(result.logits);
   parts_->publish();
   return result;
 }

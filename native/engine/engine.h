@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "planted_fault.h"
 #include "switches.h"
 #include "timings.h"
 #include "qk/isa.h"
@@ -28,6 +29,7 @@ struct OpenOptions {
   std::int64_t contextTokens = 4096;  // longest prompt plus generated tokens
   int cacheSlots = 4;                 // 0 turns the prefix cache off
   std::optional<qk::Isa> isa;         // nothing picks the best of this CPU
+  Fault plantedFault = Fault::None;   // for grading prompts only: see planted_fault.h
 };
 
 struct Request {
@@ -49,6 +51,7 @@ struct Result {
   double predictedCpuMs = 0;
   std::vector<std::int32_t> tokens;  // generated; a stop token that ended the output is the last one
   std::vector<float> logits;         // rows (vocabulary): the last prompt position, then one a decode step
+  std::int64_t nonFiniteLogits = 0;  // NaN and infinite ones among `logits`
   std::map<std::string, double> stages;  // wall ms of the prefill
   StopReason stopReason = StopReason::Limit;
 };
@@ -65,6 +68,7 @@ class Engine {
   int threads() const;
   const std::string& isa() const;
   const Switches& switches() const;
+  Fault plantedFault() const;
   // Which owner holds which expert of which layer.
   const qk::Placement& placement() const;
 
@@ -84,7 +88,8 @@ class Engine {
   // The same from the fp64 oracle of kernels/reference, which holds all weights as doubles while it runs.
   std::vector<double> referenceLogits(const std::vector<std::int32_t>& tokens);
 
-  // Times each kernel really ran since the engine opened. Any thread.
+  // Times each kernel really ran since the engine opened, and with a planted fault, as "fault.struck", how often that
+  // struck. Any thread.
   std::map<std::string, std::uint64_t> counters() const;
   // Bytes held besides the mapped file, by what they are for. Any thread.
   std::map<std::string, std::int64_t> memory() const;

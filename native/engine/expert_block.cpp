@@ -17,8 +17,11 @@ std::int64_t rowBytes(std::int64_t cols, bool int8) {
 
 }  // namespace
 
-ExpertBlock::ExpertBlock(const Switches& switches, qk::Owners* owners)
-    : options_{switches.fusedCombine, switches.persistentQueue, switches.adaptiveTile}, owners_(owners) {}
+ExpertBlock::ExpertBlock(const Model& model, const Switches& switches, qk::Owners* owners, PlantedFault& planted)
+    : options_{switches.fusedCombine, switches.persistentQueue, switches.adaptiveTile},
+      owners_(owners),
+      planted_(planted),
+      scaledLayer_(&model.layers()[model.layers().size() / 2].experts) {}
 
 std::int64_t ExpertBlock::bytesPerToken(const Model& model, const Switches& switches) {
   constexpr auto word = static_cast<std::int64_t>(sizeof(float));
@@ -48,6 +51,11 @@ void ExpertBlock::run(const Run& run, const ExpertWeights& weights, const std::i
   input_.prepare(run.execution, inOut, run.tokens, hidden, hidden,
                  {&weights.router, &experts.gate, &experts.up, &weights.sharedGate, &weights.sharedUp});
   route(run, weights, ids);
+  if (!planted_.is(Fault::None)) {
+    const std::int64_t used = dimensions.expertsUsed;
+    spoilRoutes(planted_, &weights == scaledLayer_, dimensions.experts, run.start, run.tokens, used,
+                routeExperts_.take(run.tokens * used), routeWeights_.take(run.tokens * used));
+  }
   run.clock.enter(Stage::MoeGateUp);
   const qk::MoeTimes times = evaluate(run, weights, plan, inOut);
   run.clock.enter(outer);

@@ -2,6 +2,7 @@
 // combine.
 #pragma once
 
+#include "planted_fault.h"
 #include "qk/owners.h"
 #include "switches.h"
 #include "workspace.h"
@@ -10,8 +11,8 @@ namespace qe {
 
 class ExpertBlock {
  public:
-  // owners must outlive the block; null when the experts are not divided.
-  ExpertBlock(const Switches& switches, qk::Owners* owners);
+  // All must outlive the block; owners is null when the experts are not divided.
+  ExpertBlock(const Model& model, const Switches& switches, qk::Owners* owners, PlantedFault& planted);
 
   // What a token of a chunk takes of the workspace, without what does not grow with the tokens. The serial plan and
   // owners write the rows of all routes, as does the grouped plan without the fused combine.
@@ -30,6 +31,8 @@ class ExpertBlock {
 
   qk::MoeOptions options_;
   qk::Owners* owners_;
+  PlantedFault& planted_;
+  const ExpertWeights* scaledLayer_;  // of Fault::ExpertScale
   Operand input_;
   Scratch<float> logits_, routeScratch_, routeWeights_;
   Scratch<std::int32_t> routeExperts_;

@@ -26,13 +26,14 @@ std::int64_t mostTokens(const Model& model) {
 
 }  // namespace
 
-Forward::Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners)
+Forward::Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners,
+                 PlantedFault& planted)
     : model_(model),
       switches_(switches),
       execution_(execution),
       mostTokens_(mostTokens(model)),
-      attention_(model.dimensions(), switches),
-      experts_(switches, owners) {}
+      attention_(model.dimensions(), switches, planted),
+      experts_(model, switches, owners, planted) {}
 
 std::int64_t Forward::bytes() const {
   return streams_.bytes() + hyper_.bytes() + attention_.bytes() + experts_.bytes() + headInput_.bytes();

@@ -22,7 +22,8 @@ enum class LogitRows { None, Last, All };
 class Forward {
  public:
   // All must outlive the object; owners is null when the experts are not divided.
-  Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners);
+  Forward(const Model& model, const Switches& switches, qk::Execution execution, qk::Owners* owners,
+          PlantedFault& planted);
 
   // Evaluates `count` tokens at position state.length() and appends them. logits: [count][V] for All, [V]
   // for Last. Throws Cancelled; after any exception the state is as it was, or holds the first slices of the chunk.

@@ -210,7 +210,8 @@ TEST_CASE("the workspace of the experts grows by what a token is said to take, a
     qk::Counters counters;
     qk::Execution execution{pool, qk::bestIsa(), counters};
     qe::StageClock clock;
-    qe::ExpertBlock block(switches, nullptr);
+    qe::PlantedFault none;
+    qe::ExpertBlock block(model, switches, nullptr, none);
     std::vector<float> rows(static_cast<std::size_t>(tokens * model.dimensions().hidden), 0.5f);
     const qk::MoePlan plan = switches.grouped(tokens) ? qk::MoePlan::grouped : qk::MoePlan::serial;
     block.run({model.dimensions(), execution, clock, 0, tokens}, model.layers().back().experts, nullptr, plan,

@@ -69,6 +69,7 @@ struct Setup {
   int cacheSlots = 4;
   std::int64_t contextTokens = 2304;
   qe::Switches switches = {};
+  qe::Fault plantedFault = qe::Fault::None;
 };
 
 inline qe::Engine open(const std::filesystem::path& path, const Setup& setup = {}) {
@@ -77,6 +78,7 @@ inline qe::Engine open(const std::filesystem::path& path, const Setup& setup = {
   options.isa = setup.isa;
   options.cacheSlots = setup.cacheSlots;
   options.contextTokens = setup.contextTokens;
+  options.plantedFault = setup.plantedFault;
   qe::Switches switches = setup.switches;
   switches.groupedPrefill = switches.groupedPrefill && setup.grouped;
   return qe::Engine(path, options, switches);

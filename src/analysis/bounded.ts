@@ -1,4 +1,5 @@
 /** How far the outputs of two arms are apart where rounding may differ: agreement on the best id, and log-probabilities. */
+import type { Answer } from '../journal/entries.js';
 import type { Sample } from './observations.js';
 import { mean } from './statistics.js';
 
@@ -14,7 +15,12 @@ export interface Distance {
   meanLogProbability: number | null;
 }
 
-type Pair = readonly [Sample, Sample];
+/** What of an answer is compared. */
+export interface Compared {
+  answer: Pick<Answer, 'tokens' | 'probabilities'>;
+}
+
+type Pair = readonly [Compared, Compared];
 
 /** Positions until the arms part, that one included: what follows has other ids before it and is no comparison. */
 function comparablePositions([base, head]: Pair): number {

@@ -1,4 +1,5 @@
 /** Did each process run what its arm says: this build, this model, these switches, these prompts? One launch at a time. */
+import { NO_FAULT } from '../plan/planted-faults.js';
 import type { Plan } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { buildOf, finished, type Launch, type Observations } from './observations.js';
@@ -28,6 +29,11 @@ function witnessFindings(seen: Observations, launch: Launch): Finding[] {
     findings.push(
       finding('model-differs', `${launch.id}: the engine loaded another model than the session's`),
     );
+  }
+  const { plantedFault = NO_FAULT } = witness;
+  if (plantedFault !== NO_FAULT) {
+    const message = `${launch.id}: the engine says that fault "${plantedFault}" was planted into it: it is wrong on purpose`;
+    findings.push(finding('fault-planted', message));
   }
   return findings;
 }

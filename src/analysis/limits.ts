@@ -20,4 +20,12 @@ export const limits = {
   /** Share of different runs of four tokens below which a set of outputs says almost nothing, from `runs` runs on. */
   distinctRunShare: 0.1,
   runs: 64,
+  /** The same inside of each output, at levels that compare tokens: a circle of five has 5 of 13 in 16 tokens. */
+  ownRunShare: 0.4,
+  /** Share of steps of one size from token to token, from which on all outputs only count, at levels that compare tokens. */
+  sameStepShare: 0.9,
+  /** Share of positions at which outputs of different prompts agree, from which on they do not depend on them. */
+  agreement: 0.8,
+  /** From so many prompts on, half as many outputs are too few. */
+  manyOutputs: 4,
 } as const;

@@ -5,6 +5,7 @@
 import { sha256, tokensDigest } from '../digest.js';
 import type { ParityLevel } from '../matrix/schema.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
+import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Distance, distanceOf, probabilitiesFlaw } from './bounded.js';
 import { type Finding, finding } from './finding.js';
@@ -12,7 +13,7 @@ import { type Launch, type Sample, samplesOf } from './observations.js';
 import { type Output, vacuityOf } from './vacuity.js';
 
 /** Limits of the plan. */
-type Bounded = NonNullable<Plan['protocol']['bounded']>;
+export type Bounded = NonNullable<Plan['protocol']['bounded']>;
 
 export interface Parity {
   level: ParityLevel;
@@ -50,16 +51,29 @@ function unstablePrompts(prompts: ReadonlyMap<string, readonly Sample[]>, level:
 }
 
 function outputsOf(plan: Plan, cell: PlannedCell, prompts: ReadonlyMap<string, readonly Sample[]>): Output[] {
-  const minimum = plan.protocol.minimumOutputTokens;
+  const { minimumOutputTokens: minimum, parity } = plan.protocol;
   return [...prompts].flatMap(([prompt, samples]) =>
-    samples.slice(0, 1).map(({ answer, purpose }) => ({
-      prompt,
-      tokens: answer.tokens,
-      logitsSha256: answer.logitsSha256,
-      long: purpose === 'parity' || cell.generatedTokens >= minimum,
-    })),
+    samples.slice(0, 1).map(({ answer, purpose }) => {
+      const long = purpose === 'parity' || cell.generatedTokens >= minimum;
+      const looked = long && parity !== 'exact';
+      const { tokens, logitsSha256 } = answer;
+      const output = { prompt, tokens, logitsSha256, long };
+      return looked ? { ...output, echo: isEcho(promptTokens(plan, prompt), tokens) } : output;
+    }),
   );
 }
+
+/** Whether an output is the beginning or the end of its prompt. */
+function isEcho(prompt: Uint32Array, tokens: readonly number[]): boolean {
+  const from = (offset: number): boolean => tokens.every((id, i) => id === prompt[offset + i]);
+  return tokens.length > 0 && (from(0) || from(prompt.length - tokens.length));
+}
+
+/** Outputs of the parity prompts of other cells, from the first launch: there each cell is still measured. */
+const outputsBeside = (cell: PlannedCell, [first]: readonly Launch[]): Output[] =>
+  (first?.samples ?? [])
+    .filter((sample) => sample.purpose === 'parity' && sample.cell !== cell.id)
+    .map(({ prompt, answer: { tokens, logitsSha256 } }) => ({ prompt, tokens, logitsSha256, long: true }));
 
 /** Samples of both arms with one prompt, in order of rounds. */
 function pairsOf(
@@ -76,7 +90,10 @@ function pairsOf(
 }
 
 /** Why a distance is beyond the limits; empty when it is within. */
-function beyond({ positions, top1, common, meanLogProbability }: Distance, limits: Bounded): Finding[] {
+export function beyond(
+  { positions, top1, common, meanLogProbability }: Distance,
+  limits: Bounded,
+): Finding[] {
   const places = `over ${positions} position${positions === 1 ? '' : 's'}`;
   const found: Finding[] = [];
   if (top1 < limits.top1) {
@@ -142,8 +159,15 @@ export function parityOf(
     const message = `an arm answers ${unstable[0]} in more than one way: without determinism, differences mean nothing`;
     return result('inconclusive', 'not-deterministic', message);
   }
-  const vacuous = [left, right]
-    .map((prompts) => vacuityOf(outputsOf(plan, cell, prompts), level, plan.protocol.minimumOutputTokens))
+  const vacuous = [base, head]
+    .map((launches) =>
+      vacuityOf(
+        outputsOf(plan, cell, byPrompt(cell, launches)),
+        level,
+        plan.protocol.minimumOutputTokens,
+        outputsBeside(cell, launches),
+      ),
+    )
     .find((found) => found !== null);
   if (level === 'bounded' && plan.protocol.bounded !== undefined) {
     const distance = distanceOf(pairsOf(left, right));

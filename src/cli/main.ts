@@ -40,6 +40,10 @@ const COMMANDS: Record<
     load: () => import('./plan.js'),
   },
   matrix: { summary: 'list, show and check matrices', load: () => import('./matrix.js') },
+  oracle: {
+    summary: 'grade the prompts of a matrix by faults planted into the engine: which would they show?',
+    load: () => import('./oracle.js'),
+  },
   doctor: {
     summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
     load: () => import('./doctor.js'),

@@ -84,6 +84,8 @@ export interface OpenOptions {
   cacheSlots: number;
   /** Forces an instruction set for tests; null picks the best. Throws when this CPU lacks it. */
   isa: 'avx512' | 'avx2' | 'portable' | null;
+  /** A fault to plant (see `plan/planted-faults.ts`); absent for none. Engines of revisions before it refuse the option. */
+  plantedFault?: string;
 }
 
 export interface NativeRequest {
@@ -107,6 +109,8 @@ export interface NativeResult {
   tokens: Int32Array;
   /** Rows of F32 logits: last prompt position, then one a decode step that followed (generatedTokens rows in all, at least 1). */
   logits: Float32Array;
+  /** NaN and infinite values among `logits`; absent from revisions that do not count them. */
+  nonFiniteLogits?: number;
   /** Milliseconds of wall time by stage of the prefill. */
   stages: Record<string, number>;
   stopReason: 'limit' | 'stop' | 'cancelled';
@@ -119,6 +123,8 @@ export interface NativeEngine {
   readonly threads: number;
   /** Effective value of every switch, read once when the engine opened. */
   readonly switches: Record<string, string>;
+  /** The fault that is planted, or `none`; absent from revisions that cannot have one. */
+  readonly plantedFault?: string;
   /** One request at a time runs; others wait in order. `onToken` sees each generated id as it comes. */
   complete(
     request: NativeRequest,
@@ -126,7 +132,7 @@ export interface NativeEngine {
   ): { id: number; result: Promise<NativeResult> };
   /** Ends a waiting or running request within a chunk; its promise resolves with `cancelled`. */
   cancel(id: number): void;
-  /** Times each kernel really ran since the engine opened. */
+  /** Times each kernel really ran since the engine opened; with a planted fault, as `fault.struck`, how often that struck. */
   counters(): Record<string, number>;
   /** Raw logits of every position, row-major [tokens, vocabulary]; `reference` runs the fp64 oracle instead of the fast path. */
   logits(

@@ -28,6 +28,7 @@ const completionSchema = z.looseObject({
   }),
   stages: stagesSchema.nullish(),
   logits_sha256: sha256Schema.nullish(),
+  logits_nonfinite: count.nullish(),
   completion_probabilities: z.array(probabilitySchema).nullish(),
 });
 
@@ -39,6 +40,7 @@ const propsSchema = z.looseObject({
   threads: count,
   isa: z.string(),
   switches: z.record(z.string(), z.string()),
+  planted_fault: z.string().nullish(),
   counters: z.record(z.string(), count),
 });
 
@@ -99,6 +101,7 @@ export function readCompletion(body: string): Completion {
     tokens,
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
+    nonFiniteLogits: answer.logits_nonfinite ?? undefined,
     stages: stages ?? {},
     probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
       top.map(({ id, logprob }): [number, number] => [id, logprob]),
@@ -118,6 +121,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       isa: props.isa,
       tokenizerSha256: props.tokenizer_sha256 ?? undefined,
       switches: props.switches,
+      plantedFault: props.planted_fault ?? undefined,
     },
     counters: props.counters,
   };

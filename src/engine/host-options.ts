@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { NO_FAULT, type PlantedFault, plantedFaultSchema } from '../plan/planted-faults.js';
 import { parseCpuList } from './cpu-list.js';
 
 /**
@@ -35,6 +36,7 @@ const optionsSchema = z.object({
   context: wholeNumber(1, 1_048_576).default(DEFAULT_CONTEXT_TOKENS),
   'cache-slots': wholeNumber(0, 1024).default(DEFAULT_CACHE_SLOTS),
   isa: isaSchema.nullable().default(null),
+  'plant-fault': z.enum([NO_FAULT, ...plantedFaultSchema.options]).default(NO_FAULT),
 });
 
 export interface HostOptions {
@@ -50,6 +52,8 @@ export interface HostOptions {
   contextTokens: number;
   cacheSlots: number;
   isa: z.infer<typeof isaSchema> | null;
+  /** For `qualify oracle` alone: a run refuses an engine that says it has one. */
+  plantedFault: PlantedFault | typeof NO_FAULT;
 }
 
 /** Reads `--name value` pairs. @throws ERR_QUALIFY_USAGE naming the option. */
@@ -71,6 +75,7 @@ export function parseHostOptions(argv: string[]): HostOptions {
       contextTokens: read.context,
       cacheSlots: read['cache-slots'],
       isa: read.isa,
+      plantedFault: read['plant-fault'],
     };
   } catch (error) {
     if (error instanceof QualifyError) throw error;

@@ -6,6 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
+import { NO_FAULT } from '../plan/planted-faults.js';
 import { loadAddon } from './addon-loader.js';
 import { sha256File } from './file-digest.js';
 import { type HostOptions, parseHostOptions } from './host-options.js';
@@ -46,6 +47,7 @@ async function serve(options: HostOptions): Promise<void> {
     contextTokens: options.contextTokens,
     cacheSlots: options.cacheSlots,
     isa: options.isa,
+    ...(options.plantedFault !== NO_FAULT && { plantedFault: options.plantedFault }),
   });
   served.opened({ engine, description, sha256 });
   const { port } = app.server.address() as AddressInfo;

@@ -32,6 +32,8 @@ export const witnessSchema = z.strictObject({
   tokenizerSha256: sha256Schema.optional(),
   /** Effective value of every switch the engine knows, including those at their default. */
   switches: z.record(z.string(), z.string()),
+  /** The fault that was planted into the engine, or `none`; absent when the engine does not say. */
+  plantedFault: z.string().optional(),
 });
 
 /** Milliseconds by stage of the model, summed over layers. */

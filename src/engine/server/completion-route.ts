@@ -31,6 +31,7 @@ function finalAnswer(served: ServedEngine, body: Body, result: NativeResult) {
     stages: result.stages,
     tokens_sha256: sha256Words(result.tokens),
     logits_sha256: sha256Words(result.logits),
+    ...(result.nonFiniteLogits !== undefined && { logits_nonfinite: result.nonFiniteLogits }),
     ...(body.n_probs > 0 && {
       completion_probabilities: completionProbabilities(result, served.open.engine.vocabulary, body.n_probs),
     }),

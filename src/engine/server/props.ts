@@ -29,6 +29,8 @@ export const propsSchema = z.object({
   cache_slots: z.int().min(0),
   /** Effective value of every switch the engine knows. */
   switches: z.record(z.string(), z.string()),
+  /** The fault that was planted into the engine, or `none`. */
+  planted_fault: z.string(),
   /** Times each kernel really ran since the engine opened. */
   counters: z.record(z.string(), count),
   /** Bytes held besides the mapped file, by kind. */

@@ -1,4 +1,5 @@
 /** The engine that a server serves: still loading, or open, with what it is and what it has done. */
+import { NO_FAULT } from '../../plan/planted-faults.js';
 import type { ModelDescription, NativeEngine } from '../addon.js';
 import { DEFAULT_CHUNK, type HostOptions } from '../host-options.js';
 import { BEGIN_OF_SEQUENCE, detokenize, END_OF_SEQUENCE, tokenizerDigest } from '../tokenizer.js';
@@ -100,6 +101,7 @@ export class ServedEngine {
       cpus: options.cpus,
       cache_slots: options.cacheSlots,
       switches: engine.switches,
+      planted_fault: engine.plantedFault ?? NO_FAULT,
       counters: engine.counters(),
       memory: { ...engine.memory(), process_rss: process.memoryUsage.rss() },
       default_generation_settings: {

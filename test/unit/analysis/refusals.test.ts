@@ -82,6 +82,13 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     alterAnswers(inHead, () => ({ clientMs: 20 })),
   ],
   // Identity of arms
+  [
+    'an engine that is wrong on purpose',
+    'unmatched',
+    'fault-planted',
+    14,
+    alterWitness('head', { plantedFault: 'half-context' }),
+  ],
   ['a stranger on the port', 'unmatched', 'nonce-differs', 14, alterWitness('head', { nonce: 'other' })],
   ['another build', 'unmatched', 'build-differs', 14, alterWitness('head', { buildDigest: sha256('other') })],
   ['another model', 'unmatched', 'model-differs', 14, alterWitness('head', { modelSha256: sha256('other') })],

@@ -63,6 +63,7 @@ describe('the dialect', () => {
       // sha256 of 01 00 00 00 ff ff ff ff
       tokensSha256: 'b15348c8f462384c01e83b6d499c6faf3f96808f5aa07c6bab4b65b36b4445d4',
       logitsSha256: sha,
+      nonFiniteLogits: undefined,
       stages: { attention: 0.5 },
       probabilities: undefined,
     });
@@ -96,6 +97,13 @@ describe('the dialect', () => {
     assert.deepEqual([read.predictedN, read.stages], [0, {}]);
   });
 
+  test('reads how many logits are no numbers, and which fault an engine has, where it says so', () => {
+    assert.equal(readCompletion(JSON.stringify({ ...answer, logits_nonfinite: 3 })).nonFiniteLogits, 3);
+    assert.equal(readCompletion(JSON.stringify({ ...answer, logits_nonfinite: 0 })).nonFiniteLogits, 0);
+    const faulty = readProps(JSON.stringify({ ...props, planted_fault: 'half-context' }));
+    assert.equal(faulty.witness.plantedFault, 'half-context');
+  });
+
   test('names the field of a malformed answer', () => {
     assert.throws(() => readCompletion('<html>'), malformed(/not JSON/));
     assert.throws(() => readCompletion(JSON.stringify({ ...answer, tokens: 'many' })), malformed(/tokens/));
@@ -116,6 +124,7 @@ describe('the dialect', () => {
       isa: 'avx2',
       tokenizerSha256: undefined,
       switches: { A: '1' },
+      plantedFault: undefined,
     });
     assert.deepEqual(counters, { k: 7 });
   });

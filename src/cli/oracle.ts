@@ -1,0 +1,82 @@
+/** `qualify oracle`: would the prompts of a matrix show that an engine is wrong? */
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { sha256 } from '../digest.js';
+import { EXIT } from '../exit-codes.js';
+import { loadMatrix } from '../matrix/load.js';
+import { narrow } from '../matrix/narrow.js';
+import { buildPlan } from '../plan/build.js';
+import { describeOracle } from '../report/oracle.js';
+import { runOracle } from '../session/oracle.js';
+import { promptsOfFile, promptsOfPlan } from '../session/oracle-prompts.js';
+import { interruptSignal } from './interrupt.js';
+import { cellOption } from './options.js';
+import { answer, answerJson, note, startProgress } from './output.js';
+
+interface OracleFlags {
+  prompts?: string;
+  all?: true;
+  seed?: string;
+  cell?: string[];
+  wait?: true;
+  json?: true;
+}
+
+/** As in a session: 64 hex digits are the seed itself, other text is hashed to one. */
+const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
+
+async function grade(name: string, flags: OracleFlags): Promise<void> {
+  const { matrix, leftOut } = narrow(loadMatrix(name).matrix, flags.cell);
+  const seed = flags.seed ?? randomBytes(32).toString('hex');
+  const plan = buildPlan(matrix, { session: 'oracle-only', leftOut, seed: seedOf(seed) });
+  const cells =
+    flags.prompts === undefined
+      ? promptsOfPlan(plan, flags.all === true)
+      : promptsOfFile(plan, flags.prompts);
+  const line = startProgress();
+  const progress = {
+    update: (text: string, share: number | null) => line.update(text, share),
+    note: (text: string) => line.end(text),
+  };
+  try {
+    const graded = await runOracle({
+      plan,
+      cells,
+      wait: flags.wait === true,
+      progress,
+      signal: interruptSignal(),
+    });
+    line.end();
+    const exitCode = graded.findings.length > 0 ? EXIT.parity : EXIT.pass;
+    if (flags.json) answerJson({ schemaVersion: 1, exitCode, matrix: matrix.name, seed, ...graded });
+    else answer(describeOracle(graded, { name: matrix.name, seed }));
+    if (leftOut.length > 0) note(`Not graded: ${leftOut.join(', ')}`);
+    process.exitCode = exitCode;
+  } finally {
+    line.end();
+  }
+}
+
+const HELP = `
+Parity is worth what its outputs would have shown. Each prompt is run on the embedded engine, healthy and with
+each of five planted faults, and compared as the matrix compares arms. Exit code 0 when every fault that can
+strike is caught in each required cell that it strikes, 13 when one is missed or the outputs prove nothing:
+then take longer prompts, more generated tokens, or parity exact.`;
+
+export function register(program: Command): void {
+  program
+    .command('oracle')
+    .description('grade the prompts of a matrix by planted faults: which would its outputs have shown?')
+    .argument('<matrix>', 'a built-in matrix (qualify matrix list) or a YAML file')
+    .addOption(cellOption())
+    .option('--all', 'every sample of a cell beside its parity prompt, not only the first')
+    .option(
+      '--prompts <file>',
+      "grade these instead, on the matrix's model: a JSON array of texts and of arrays of ids, or a text a line",
+    )
+    .option('--seed <text>', 'seed of the prompts (default: drawn at random, as in a run)')
+    .option('--wait', 'wait for the machine when another session measures on it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', HELP)
+    .action(grade);
+}
