@@ -79,7 +79,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     ],
     arms: Object.fromEntries(arms),
     comparisons,
-    controls: controlsAtLook(plan, seen, cell, rounds),
+    controls: controlsAtLook(plan, seen, cell, rounds, comparisons),
   };
 }
 

@@ -29,10 +29,10 @@ export const limits = {
   /** Share of the margin that the rate may change from the first retained sample of a launch to the last. */
   warmUpShare: 0.25,
   /**
-   * One-sided level of that change. Stricter than a look's, because it is a veto that every cell and arm can cast: with 8 cells
-   * of 2 arms that warm up by just the limit, .0194 would void one matrix in four, .001 voids one in sixty.
+   * One-sided level of these two. Stricter than a look's, because each is a veto that every cell and arm can cast: of 8 cells with
+   * 2 arms that warm up by just the limit, .0194 would void one matrix in four, .001 voids one in sixty.
    */
-  warmUpLevel: 0.001,
+  vetoLevel: 0.001,
   /** Share of the margin beyond which it is mentioned that the second launch of a round differs from the first. */
   slotShare: 0.5,
 } as const;

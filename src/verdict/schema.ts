@@ -110,7 +110,7 @@ export const cellVerdictSchema = z.strictObject({
 });
 
 /**
- * A check of the session by itself, in one cell. Percents are of the rate, bounds one-sided at the plan's level (`warm-up`: .001);
+ * A check of the session by itself, in one cell. Percents are of the rate, bounds one-sided at the plan's level (`null`, `warm-up`: .001);
  * all are null when it could not be taken. `null`: the reference against itself. `lever-off`: that arm against the reference.
  * `warm-up`: last retained sample of a launch against the first. `slot`: second launch of a round against the first. `order`: the
  * effect with a linear drift taken out.

@@ -20,12 +20,13 @@ const isProved = ({ mismatches, parity: { status } }: ComparisonAnalysis): boole
 const provedRounds = (comparison: ComparisonAnalysis): readonly number[] | null =>
   isProved(comparison) ? (comparison.effect?.perRound ?? []) : null;
 
-/** Reads the controls of a cell over its first `rounds` rounds. */
+/** Reads the controls of a cell over its first `rounds` rounds, in which `comparisons` compare its arms. */
 export function controlsAtLook(
   plan: Plan,
   seen: Observations,
   cell: PlannedCell,
   rounds: number,
+  comparisons: readonly ComparisonAnalysis[],
 ): LookControls {
   const launches = (arm: string): Launch[] => launchesOf(seen, arm, rounds);
   const level = plan.decision.levelPerLook;
@@ -43,12 +44,13 @@ export function controlsAtLook(
   const leverOff = armsOf('lever-off').map((arm) =>
     compareArms(plan, seen, cell, { arm, against }, rounds, launches),
   );
+  const others = comparisons.map(({ effect }) => effect?.perRound ?? []);
   const measured = plan.arms.filter(({ control }) => control !== 'null');
   return {
     nullArm,
     leverOff,
     readings: [
-      ...(nullArm === null ? [] : [nullReading(cell, nullArm, provedRounds(nullArm), level)]),
+      ...(nullArm === null ? [] : [nullReading(cell, nullArm, provedRounds(nullArm), others)]),
       ...leverOff.map((comparison) => leverOffReading(cell, comparison, provedRounds(comparison), level)),
       ...measured.map(({ name }) => warmUpReading(cell, name, launches(name), plan.protocol.clock)),
     ],

@@ -22,6 +22,12 @@ export function meanEstimate(values: readonly number[], level: number): Estimate
   return estimateOf(mean(values), error, values.length - 1, level);
 }
 
+/** Sum of squares around the mean. */
+export function squaresOf(values: readonly number[]): number {
+  const centre = mean(values);
+  return values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+}
+
 /** A change of the log rate in percent of the rate. */
 export const asPercent = (log: number): number => 100 * Math.expm1(log);
 

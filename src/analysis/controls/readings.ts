@@ -50,16 +50,16 @@ const notTaken = (about: About, message: string): Control => ({
   message,
 });
 
-/** The null arm against the reference, over the rounds that hold it. `perRound` is null when it is not proved to be comparable. */
+/** The null arm against the reference, over the rounds that hold it. `perRound` is null when it is not proved to be comparable; `others` are those of the comparisons. */
 export function nullReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
   perRound: readonly number[] | null,
-  level: number,
+  others: readonly (readonly number[])[],
 ): Control {
   const about: About = { name: 'null', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
   if (perRound === null) return notTaken(about, `${arm} is not proved to be ${against} once more`);
-  const effect = nullArm(perRound, level, cell.marginPercent);
+  const effect = nullArm(perRound, limits.vetoLevel, cell.marginPercent, others);
   if (effect === null) {
     return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
   }
@@ -79,7 +79,7 @@ export function warmUpReading(
   const samples = launches.map((launch) => retained(cell, [launch]));
   const change = warmUpChange(
     samples.map((own) => own.flatMap(({ answer }) => rateOf(answer, cell.phase, clock) ?? [])),
-    limits.warmUpLevel,
+    limits.vetoLevel,
     samples.map((own) => own.map(({ prompt }) => prompt)),
   );
   if (change === null) {

@@ -1,11 +1,6 @@
 /** The slot effect: what it costs to be launched second in a round. The balanced order cancels it; its size says how much there was to cancel. */
 import { mean } from '../statistics.js';
-import { type Estimate, estimateOf } from './interval.js';
-
-const squares = (values: readonly number[]): number => {
-  const centre = mean(values);
-  return values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
-};
+import { type Estimate, estimateOf, squaresOf } from './interval.js';
 
 /**
  * ln(rate of the arm launched second / rate of the one launched first), cleared of the effect between the arms. `perRound` are
@@ -21,7 +16,7 @@ export function slotEffect(
   const before = perRound.filter((_, round) => baseFirst[round] === false);
   const freedom = after.length + before.length - 2;
   if (after.length === 0 || before.length === 0 || freedom < 1) return null;
-  const variance = (squares(after) + squares(before)) / freedom;
+  const variance = (squaresOf(after) + squaresOf(before)) / freedom;
   const error = Math.sqrt(variance * (1 / after.length + 1 / before.length)) / 2;
   return estimateOf((mean(after) - mean(before)) / 2, error, freedom, level);
 }

@@ -353,9 +353,10 @@ describe('slot and order', () => {
 
   test('a drift over the session leaves an effect as it is', () => {
     const own = planOf({ nullRounds: 0 });
-    let now = 0;
     const places = new Map(
-      own.rounds.flatMap(({ round, order }) => order.map((arm) => [`${arm} ${round}`, (now += 1)] as const)),
+      own.rounds.flatMap(({ round, order }) =>
+        order.map((arm, position) => [`${arm} ${round}`, 2 * round + position] as const),
+      ),
     );
     const time = ({ arm, round }: { arm: string; round: number }): number =>
       places.get(`${arm} ${round}`) ?? 0;

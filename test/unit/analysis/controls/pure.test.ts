@@ -23,11 +23,19 @@ describe('the null arm', () => {
     near(effect?.lower, 0.02 - (tQuantile(1 - level, 1) * 0.02) / Math.SQRT2 / Math.SQRT2);
   });
 
+  test('takes the spread of the other rounds of the cell for its own, not their effect', () => {
+    const [even, odd] = [nullArm([0, 0.02], level, 2, [[0.5, 0.52]]), nullArm([0, 0.02], level, 2, [[]])];
+    near(even?.centre, 0.01);
+    near(even?.lower, 0.01 - (tQuantile(1 - level, 2) * Math.sqrt(0.0002)) / Math.SQRT2);
+    near(odd?.lower, nullArm([0, 0.02], level, 2)?.lower ?? Number.NaN);
+  });
+
   test('has moved when its interval lies beyond half the margin, on either side, and not when it only reaches there', () => {
     assert.equal(nullArm([0.03, 0.0301], level, 2)?.moved, true);
     assert.equal(nullArm([-0.03, -0.0301], level, 2)?.moved, true);
-    // As far in the mean, but the two rounds do not agree.
+    // As far in the mean, but the two rounds do not agree, or those of the comparison do not.
     assert.equal(nullArm([0.02, 0.0401], level, 2)?.moved, false);
+    assert.equal(nullArm([0.03, 0.0301], level, 2, [[0, 0.05, 0.01, 0.06, 0, 0.05]])?.moved, false);
     // Shown to differ, but by less than half the margin.
     assert.equal(nullArm([0.008, 0.008], level, 2)?.moved, false);
     assert.equal(nullArm([0.0101, 0.0101], level, 2)?.moved, true);
@@ -161,7 +169,10 @@ describe('the order effect', () => {
         fc.array(fc.double({ min: 1, max: 20, noNaN: true }), { minLength: 12, maxLength: 12 }),
         (effect, drift, gaps) => {
           let now = 0;
-          const times = gaps.map((gap) => (now += gap));
+          const times = gaps.map((gap) => {
+            now += gap;
+            return now;
+          });
           near(orderEffect(launches(effect, drift, times), level)?.centre, effect, 1e-7);
         },
       ),
