@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { analyse } from '../../../src/analysis/analyse.js';
+import type { Entry } from '../../../src/journal/entries.js';
+import { buildStatement } from '../../../src/manifest/build-statement.js';
 import { generateKey } from '../../../src/manifest/key-store.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { verifyRun } from '../../../src/manifest/verify.js';
+import { planDigest } from '../../../src/plan/build.js';
+import { judge } from '../../../src/verdict/judge.js';
 import { edit, refuses } from '../../fixtures/lies.js';
 import { writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -21,6 +26,31 @@ test('an honest run with a null arm verifies, and the null arm is no subject', a
   const names = statement.subject.map(({ name }) => name);
   assert.deepEqual(names, ['evidence.sha256', `head@${revisions.head}`, 'head/engine']);
   assert.equal(statement.predicate.arms.at(-1)?.control, 'null');
+});
+
+test('a second binary of the reference, as the null arm may be, is no subject either', async (context) => {
+  const run = join(await scratchFolder(context), 'run');
+  const revisions = { base: 'b'.repeat(40), head: 'c'.repeat(40) };
+  const { plan, entries } = await writeRun(run, { nullRounds: 2, rounds: 2, revisions });
+  const rebuilt = entries.flatMap((entry): Entry[] => {
+    if (entry.kind !== 'build' || !entry.arms.includes('null')) return [entry];
+    const own = { ...entry, arms: entry.arms.filter((arm) => arm !== 'null') };
+    return [own, { ...entry, arms: ['null'], binarySha256: 'e'.repeat(64) }];
+  });
+  assert.equal(rebuilt.length, entries.length + 1);
+  const { subject } = buildStatement({
+    plan,
+    planDigest: planDigest(plan),
+    entries: rebuilt,
+    verdict: judge(plan, analyse(plan, rebuilt)),
+    machine: JSON.parse(await readFile(join(run, 'evidence/machine.json'), 'utf8')),
+    evidence: { sha256: 'f'.repeat(64), files: 1, bytes: 1 },
+    signer: `SHA256:${'A'.repeat(43)}`,
+  });
+  assert.deepEqual(
+    subject.map(({ name }) => name),
+    ['evidence.sha256', `head@${revisions.head}`, 'head/engine'],
+  );
 });
 
 test('a plan without the null arm that its protocol asks for', (context) =>

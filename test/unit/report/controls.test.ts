@@ -42,6 +42,15 @@ describe('the controls of a report', () => {
     assert.match(lines[2]?.text ?? '', /^ok \(the largest of 4\), \d+\/32: (base|head) /);
   });
 
+  test('put what was exceeded before what is in order, whatever its name', () => {
+    const controls = verdict.controls.map((control) => ({
+      ...control,
+      status: control.name === 'order' ? ('exceeded' as const) : ('ok' as const),
+    }));
+    const labels = controlLines({ ...verdict, controls }).map(({ label }) => label);
+    assert.deepEqual(labels, ['order', 'order', 'null', 'warm-up', 'slot']);
+  });
+
   test('stand in the table, 80 wide, and in Markdown', () => {
     const table = renderTable(verdict, context);
     for (const line of table.split('\n')) assert.ok(line.length <= 80, line);

@@ -147,6 +147,12 @@ describe('the null arm', () => {
       return [own, { ...entry, arms: ['null'], binarySha256: 'e'.repeat(64) }];
     });
     assert.equal(judge(plan, analyse(plan, entries)).exitCode, 0);
+    const apart = entries.map((entry) => {
+      if (entry.kind !== 'ready' || !entry.launch.endsWith('-null')) return entry;
+      const switches = { ...entry.witness.switches, DFLASH_OTHER: '1' };
+      return { ...entry, witness: { ...entry.witness, switches } };
+    });
+    assert.deepEqual(codesOf(comparisonOf(judge(plan, analyse(plan, apart))).reasons), ['switch-differs']);
     const other = entries.map((entry) =>
       entry.kind === 'build' && entry.arms.includes('null') ? { ...entry, toolchain: { cmake: '4' } } : entry,
     );
@@ -407,6 +413,14 @@ describe('a cell with a cap', () => {
   test('stops there, undecided, while others go on', () => {
     const entries = makeJournal(plan, { rounds: 6, ms: undecided });
     assert.deepEqual(undecidedCells(plan, entries), ['96/32']);
+  });
+
+  test('has no look after it', () => {
+    const { cells: analysed } = analyse(plan, makeJournal(plan, { ms: undecided }));
+    assert.deepEqual(
+      analysed.map((cell) => cell.looks.map(({ rounds }) => rounds)),
+      [[6], [6, 12]],
+    );
   });
 
   test('is judged by its own last look', () => {
