@@ -1,29 +1,20 @@
 /** The whole analysis: for each cell and look, what was proved, what was not, and what the rates say. Decides nothing. */
 import type { Entry } from '../journal/entries.js';
 import { planDigest } from '../plan/build.js';
+import { looksOf } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import type { ArmSummary } from '../verdict/schema.js';
-import { clockMismatches } from './clock-agreement.js';
 import { type Coldness, coldnessOf } from './coldness.js';
+import { type ComparisonAnalysis, compareArms } from './comparison.js';
 import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
-import { type LogEffect, logEffect } from './effect.js';
+import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
-import { mismatchesOf, sameEngineWarnings } from './matching.js';
+import { leverWarnings } from './levers.js';
+import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
-import { type Parity, parityOf } from './parity.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
-import { logRatios, retained, summaryOf } from './summary.js';
-
-/** One arm against the reference, over the rounds of a look. */
-export interface ComparisonAnalysis {
-  arm: string;
-  against: string;
-  mismatches: Finding[];
-  parity: Parity;
-  /** Null when no round has rates of both arms. */
-  effect: LogEffect | null;
-}
+import { retained, summaryOf } from './summary.js';
 
 /** A cell over the first `rounds` rounds. */
 export interface LookAnalysis {
@@ -35,7 +26,9 @@ export interface LookAnalysis {
   contamination: Finding[];
   warnings: Finding[];
   arms: Record<string, ArmSummary>;
+  /** Arms that are compared; those that are controls are in `controls`. */
   comparisons: ComparisonAnalysis[];
+  controls: LookControls;
 }
 
 export interface CellAnalysis {
@@ -67,22 +60,11 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     const summary = summaryOf(cell, own, clock);
     return summary === null ? [] : [[name, summary]];
   });
-  const [reference, ...others] = plan.arms.map((arm) => arm.name);
-  const comparisons = others.map((arm): ComparisonAnalysis => {
-    const against = reference ?? arm;
-    const [base, head] = [byArm.get(against) ?? [], byArm.get(arm) ?? []];
-    const ratios = logRatios(cell, base, head, clock);
-    return {
-      arm,
-      against,
-      mismatches: [
-        ...mismatchesOf(plan, seen, arm, against, rounds),
-        ...clockMismatches(cell, base, head, clock),
-      ],
-      parity: parityOf(plan, cell, base, head),
-      effect: ratios.length === 0 ? null : logEffect(ratios, plan.decision),
-    };
-  });
+  const against = plan.arms[0]?.name ?? '';
+  const compared = plan.arms.slice(1).filter(({ control }) => control === undefined);
+  const comparisons = compared.map(({ name: arm }) =>
+    compareArms(plan, seen, cell, { arm, against }, rounds, (name) => byArm.get(name) ?? []),
+  );
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
@@ -90,18 +72,20 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     impossible: impossibleTimes(cell, samples, clock),
     contamination: contaminationOf(plan, launches),
     warnings: [
-      ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
+      ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
+      ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),
       ...loadWarnings(plan, launches),
     ],
     arms: Object.fromEntries(arms),
     comparisons,
+    controls: controlsAtLook(plan, seen, cell, rounds, comparisons),
   };
 }
 
 function cellAnalysis(plan: Plan, seen: Observations, cell: PlannedCell): CellAnalysis {
   const looks: LookAnalysis[] = [];
-  for (const rounds of plan.decision.looks) {
+  for (const rounds of looksOf(plan, cell)) {
     const look = lookAt(plan, seen, cell, rounds);
     looks.push(look);
     if (look.missing.length > 0) break;

@@ -1,5 +1,6 @@
 /** Is everything that the plan asked for there? Named samples, not counts: a sample taken twice replaces nothing. */
 import { generatedTokens } from '../plan/generated-tokens.js';
+import { roundsWith } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import {
@@ -55,8 +56,9 @@ export function missingOf(plan: Plan, seen: Observations, cell: PlannedCell, rou
         ),
       ];
     }
-    if (have.size < rounds) {
-      return [finding('rounds-missing', `arm ${name} has ${have.size} of ${rounds} rounds`)];
+    const wanted = roundsWith(plan, name, rounds);
+    if (!wanted.every((round) => have.has(round))) {
+      return [finding('rounds-missing', `arm ${name} has ${have.size} of ${wanted.length} rounds`)];
     }
     return launches.flatMap((launch) => missingInLaunch(plan, cell, launch));
   });

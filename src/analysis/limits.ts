@@ -28,4 +28,15 @@ export const limits = {
   agreement: 0.8,
   /** From so many prompts on, half as many outputs are too few. */
   manyOutputs: 4,
+  /** Share of the margin that the reference may differ from itself (the null arm) in either direction. */
+  nullShare: 0.5,
+  /** Share of the margin that the rate may change from the first retained sample of a launch to the last. */
+  warmUpShare: 0.25,
+  /**
+   * One-sided level of these two. Stricter than a look's, because each is a veto that every cell and arm can cast: of 8 cells with
+   * 2 arms that warm up by just the limit, .0194 would void one matrix in four, .001 voids one in sixty.
+   */
+  vetoLevel: 0.001,
+  /** Share of the margin beyond which it is mentioned that the second launch of a round differs from the first. */
+  slotShare: 0.5,
 } as const;

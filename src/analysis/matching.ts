@@ -48,6 +48,20 @@ function buildFindings(base: Build, head: Build, apart: boolean): Finding[] {
   return sameBinary ? [identical] : [];
 }
 
+/** A null arm is the reference's tree, built again: by the same recipe and tools. Its binary may differ in the paths it holds. */
+function rebuiltFindings(base: Build, again: Build): Finding[] {
+  if (base.revision.tree !== again.revision.tree)
+    return [
+      finding('tree-differs', `${again.revision.requested} is another tree than ${base.revision.requested}`),
+    ];
+  if (base.recipeDigest !== again.recipeDigest)
+    return [finding('recipe-differs', 'the null arm was built by another recipe')];
+  const tools = ({ toolchain }: Build): string => JSON.stringify(Object.entries(toolchain).sort());
+  return tools(base) === tools(again)
+    ? []
+    : [finding('toolchain-differs', 'the null arm was built by other tools')];
+}
+
 /** A warning when `arm` and `against` are one engine and one configuration: whatever is measured is not a change. */
 export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
   const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
@@ -98,13 +112,16 @@ export function mismatchesOf(
       ...[...bases, ...heads].flatMap((launch) => promiseFindings(plan, launch, launch)),
     ]);
   }
-  const sameBinary = base !== undefined && base.binarySha256 === head?.binarySha256;
+  const isNull = plan.arms.find(({ name }) => name === arm)?.control === 'null';
+  const sameBinary = isNull || (base !== undefined && base.binarySha256 === head?.binarySha256);
   return distinct([
     ...identities,
     ...fieldFindings(plan, bases, heads),
     ...(base === undefined || head === undefined
       ? []
-      : buildFindings(base, head, configuredApart(plan, arm, against))),
+      : isNull
+        ? rebuiltFindings(base, head)
+        : buildFindings(base, head, configuredApart(plan, arm, against))),
     ...pairs.flatMap(({ left, right }) => promiseFindings(plan, left, right)),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),

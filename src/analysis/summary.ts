@@ -45,18 +45,25 @@ export function summaryOf(cell: PlannedCell, launches: readonly Launch[], clock:
   };
 }
 
-/** ln(median rate of `head` / median rate of `base`) of each round that both arms have, in order. */
-export function logRatios(
+/** A round that both arms of a comparison have: its two launches, and ln(median rate of head / median rate of base). */
+export interface ComparedRound {
+  ratio: number;
+  base: Launch;
+  head: Launch;
+}
+
+/** The rounds in which both arms have rates, in order. */
+export function comparedRounds(
   cell: PlannedCell,
   base: readonly Launch[],
   head: readonly Launch[],
   clock: Clock,
-): number[] {
+): ComparedRound[] {
   return base.flatMap((left) => {
     const right = head.find((launch) => launch.round === left.round);
     if (right === undefined) return [];
     const [reference, rate] = [left, right].map((launch) => ratesOf(retained(cell, [launch]), cell, clock));
     if (!reference?.length || !rate?.length) return [];
-    return [Math.log(median(rate) / median(reference))];
+    return [{ ratio: Math.log(median(rate) / median(reference)), base: left, head: right }];
   });
 }

@@ -33,7 +33,7 @@ export function buildStatement(input: StatementInput): Statement {
     subject: [
       { name: INDEX_FILE, digest: { sha256: input.evidence.sha256 } },
       ...headSubjects(
-        plan.arms.map((arm) => arm.name),
+        plan.arms.filter(({ control }) => control !== 'null').map((arm) => arm.name),
         builds,
       ),
     ],
@@ -67,7 +67,7 @@ export function buildStatement(input: StatementInput): Statement {
 }
 
 /**
- * Commits and binaries of every arm but the reference. What the reference also is, is no subject: subjects are found by
+ * Commits and binaries of every arm but the reference and the null arm, which is the reference built again. What the reference also is, is no subject: subjects are found by
  * digest, and "is the base qualified?" must not be answered by a comparison against it. Dirty trees have no commit.
  */
 function headSubjects(arms: readonly string[], builds: readonly EntryOf<'build'>[]): Statement['subject'] {

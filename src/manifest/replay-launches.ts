@@ -75,7 +75,7 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
       entry.kind === 'stop' &&
       launch !== undefined &&
       !broken.has(entry.launch) &&
-      launch.position === plan.arms.length - 1 &&
+      launch.position === (plan.rounds[launch.round]?.order.length ?? 0) - 1 &&
       plan.decision.looks.includes(launch.round + 1);
     const next = entries[at + 1];
     if (isDue && !(next?.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))

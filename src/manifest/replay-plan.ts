@@ -14,6 +14,7 @@ import { firstJsonDifference } from './json-difference.js';
 import { replayBuilds } from './replay-builds.js';
 import { replayConditions } from './replay-conditions.js';
 import { replayLaunches } from './replay-launches.js';
+import { replaySamples } from './replay-samples.js';
 import { JOURNAL_FILE, PLAN_FILE } from './run-folder.js';
 
 /** Throws a `QualifyError` (exit `invalid`) where plan and journal do not belong together. Returns the plan's digest. */
@@ -33,6 +34,7 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   replayBuilds(plan, entries);
   replayLaunches(plan, entries);
   replayConditions(plan, entries);
+  replaySamples(plan, entries);
   return digest;
 }
 
@@ -40,7 +42,9 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
 function matrixOf(plan: Plan): Matrix {
   const { schemaVersion, matrix, model, engine, protocol, budgets } = plan;
   const cells = plan.cells.map(({ marginPercent: _derived, ...cell }) => cell);
-  const arms = Object.fromEntries(plan.arms.map(({ name, ...arm }) => [name, arm]));
+  // The null arm is no part of a matrix; `buildPlan` makes it again.
+  const own = plan.arms.filter(({ control }) => control !== 'null');
+  const arms = Object.fromEntries(own.map(({ name, ...arm }) => [name, arm]));
   const { name, title } = matrix;
   const parsed = matrixSchema.safeParse({
     ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets },

@@ -1,7 +1,7 @@
 /** What a matrix must hold beyond the types of its fields. Each breach names the path it is about. */
 import { cellId } from './cell-id.js';
 import { PEER_REVISION, peerExperts } from './engines.js';
-import type { Matrix } from './schema.js';
+import { type Arm, type Matrix, NULL_ARM } from './schema.js';
 
 /** One breach: where in the matrix, and what to do about it. */
 export interface Breach {
@@ -40,6 +40,53 @@ export function lookBreaches(looks: readonly number[]): Breach[] {
       ];
     }
     return [];
+  });
+}
+
+/** Caps of cells: a cell can only stop where its protocol looks. */
+function capBreaches({ cells, protocol }: Matrix): Breach[] {
+  return cells.flatMap(({ cap }, index) => {
+    if (cap === undefined || protocol.looks.includes(cap)) return [];
+    const message = `a cell stops after a look: use one of ${protocol.looks.join(', ')} instead of ${cap}`;
+    return [{ path: ['cells', index, 'cap'], message }];
+  });
+}
+
+/** The null arm is the plan's: it is made of the reference, so that nobody can choose what it is. */
+function nullBreaches({ arms, protocol: { nullRounds, looks } }: Matrix): Breach[] {
+  const named = Object.entries(arms).flatMap(([name, { control }]): Breach[] => {
+    if (name.toLowerCase() !== NULL_ARM && control !== 'null') return [];
+    const message =
+      'the null arm is added by the plan; set `protocol.nullRounds`, and name this arm otherwise';
+    return [{ path: ['arms', name], message }];
+  });
+  if (nullRounds % 2 === 0 || nullRounds >= (looks.at(-1) ?? 0)) return named;
+  const message = `null rounds come in pairs of opposite order: use ${nullRounds + 1} instead of ${nullRounds}`;
+  return [...named, { path: ['protocol', 'nullRounds'], message }];
+}
+
+/** A lever-off arm is a head once more, with other switches: without that head it shows nothing. */
+function leverOffBreaches({ arms }: Matrix): Breach[] {
+  const [reference, ...others] = Object.entries(arms);
+  if (reference?.[1].control === 'lever-off') {
+    const message = 'the first arm is what the others are compared against; it cannot be a control';
+    return [{ path: ['arms', reference[0]], message }];
+  }
+  const heads = others.filter(([, { control }]) => control === undefined);
+  return others.flatMap(([name, arm]) => {
+    if (arm.control !== 'lever-off') return [];
+    const own = heads.filter(
+      ([, { engine, revision }]) => engine === arm.engine && revision === arm.revision,
+    );
+    if (own.length === 0) {
+      const message = `no arm after the first has its revision ${arm.revision}: a lever-off arm is a head with its switches off`;
+      return [{ path: ['arms', name, 'revision'], message }];
+    }
+    const switchesOf = ({ switches }: Arm): string => JSON.stringify(Object.entries(switches).sort());
+    const same = own.find(([, head]) => switchesOf(head) === switchesOf(arm));
+    if (same === undefined) return [];
+    const message = `has the switches of "${same[0]}": turn those off that the change brings`;
+    return [{ path: ['arms', name, 'switches'], message }];
   });
 }
 
@@ -89,7 +136,9 @@ function boundedBreaches({ protocol }: Matrix): Breach[] {
 /** Every breach of a matrix whose fields are all of the right type; empty when it can be planned. */
 export function breachesOf(matrix: Matrix): Breach[] {
   const arms = Object.keys(matrix.arms);
-  const tooFew = arms.length < 2 ? [{ path: ['arms'], message: 'a comparison needs two arms or more' }] : [];
+  const compared = Object.values(matrix.arms).filter(({ control }) => control === undefined);
+  const tooFew =
+    compared.length < 2 ? [{ path: ['arms'], message: 'a comparison needs two arms or more' }] : [];
   const numbers = arms.filter((arm) => /^\d+$/.test(arm));
   const unordered = numbers.map((arm) => ({
     path: ['arms', arm],
@@ -111,6 +160,9 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...decisive,
     ...cellBreaches(matrix),
     ...lookBreaches(matrix.protocol.looks),
+    ...capBreaches(matrix),
+    ...nullBreaches(matrix),
+    ...leverOffBreaches(matrix),
     ...boundedBreaches(matrix),
     ...peerBreaches(matrix),
   ];

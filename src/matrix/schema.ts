@@ -50,6 +50,9 @@ export const cellSchema = z.strictObject({
   cap: z.int().min(1).max(96).optional(),
 });
 
+/** Name of the arm that the plan adds as `control: null`. */
+export const NULL_ARM = 'null';
+
 /**
  * One side of the comparison. `revision` is a git revision of the engine's repository, `worktree` (the tree as it
  * stands, named dirty when it is), or `prebuilt:<folder>`. Several arms may share a build. An engine that is a package has

@@ -5,7 +5,8 @@ import { cellId } from '../matrix/cell-id.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { defaultRevision } from '../matrix/engines.js';
 import { lookBreaches } from '../matrix/rules.js';
-import type { Matrix } from '../matrix/schema.js';
+import type { Cell, Matrix } from '../matrix/schema.js';
+import { nullArmOf, nullRoundsOf, withNullArm } from './null-arm.js';
 import { buildOrder } from './order.js';
 import { vocabularyOf } from './preset.js';
 import { buildPrompts } from './prompts.js';
@@ -28,6 +29,12 @@ export interface PlanOptions {
  */
 export const levelPerLook = (looks: number): number => (looks <= 4 ? 0.0194 : 0.05 / looks);
 
+/** A number of rounds that the user asks for replaces the looks, and with them the caps. */
+function withoutCap(cell: Cell, rounds: number | undefined): Cell {
+  const { cap: _replaced, ...rest } = cell;
+  return rounds === undefined ? cell : rest;
+}
+
 /**
  * The plan of a matrix. Pure: the same arguments give the same plan, to the byte.
  * @throws QualifyError `ERR_QUALIFY_ROUNDS` (exit 64) for a number of rounds that cannot be balanced.
@@ -38,7 +45,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
   if (unbalanced !== undefined)
     throw new QualifyError('ERR_QUALIFY_ROUNDS', unbalanced.message, { exit: 'usage' });
   const cells = matrix.cells.map((cell) => ({
-    ...cell,
+    ...withoutCap(cell, options.rounds),
     id: cellId(cell),
     marginPercent: matrix.budgets[cell.phase],
   }));
@@ -48,6 +55,14 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     revision: arm.revision === 'worktree' ? defaultRevision[arm.engine] : arm.revision,
   }));
   const vocabulary = vocabularyOf(matrix.model);
+  const order = buildOrder(
+    arms.map((arm) => arm.name),
+    looks.at(-1) ?? 1,
+    options.seed,
+  );
+  const [reference] = arms;
+  const nullRounds = nullRoundsOf(matrix.protocol.nullRounds, order.length);
+  const hasNull = reference !== undefined && nullRounds > 0;
   return planSchema.parse({
     schemaVersion: 1,
     session: options.session,
@@ -58,14 +73,10 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     engine: matrix.engine,
     cells,
     ...(options.leftOut?.length && { leftOut: options.leftOut }),
-    arms,
-    protocol: { ...matrix.protocol, looks },
+    arms: hasNull ? [...arms, nullArmOf(reference)] : arms,
+    protocol: { ...matrix.protocol, looks, nullRounds },
     budgets: matrix.budgets,
-    rounds: buildOrder(
-      arms.map((arm) => arm.name),
-      looks.at(-1) ?? 1,
-      options.seed,
-    ),
+    rounds: hasNull ? withNullArm(order, reference.name, nullRounds) : order,
     prompts: buildPrompts({ seed: options.seed, vocabulary }, cells, matrix.protocol),
     decision: {
       rule: 'zone-v1',

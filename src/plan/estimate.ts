@@ -1,6 +1,8 @@
 /** What a plan will cost, roughly, before anything is known about the machine. */
+import { NULL_ARM } from '../matrix/schema.js';
 import { generatedTokens } from './generated-tokens.js';
 import { fileBytesOf, ratesOf } from './preset.js';
+import { launchesIn, roundsWith } from './rounds.js';
 import type { Plan } from './schema.js';
 
 export interface Estimate {
@@ -9,6 +11,8 @@ export interface Estimate {
   promptTokens: number;
   /** Up to the first look, and up to the cap. Builds and the making of a model come on top. */
   seconds: { firstLook: number; cap: number };
+  /** What of that the null arm takes. */
+  nullArm: { launches: number; seconds: number };
   diskBytes: { model: number; builds: number; runFolder: number };
 }
 
@@ -36,14 +40,16 @@ export function estimate(plan: Plan): Estimate {
     { requests: 0, tokens: 0, work: 0 },
   );
   const launchSeconds = readySeconds + perLaunch.work / prefillTokPerSec;
-  const launches = plan.rounds.length * plan.arms.length;
-  const firstLook = (plan.decision.looks[0] ?? 1) * plan.arms.length;
+  const launches = launchesIn(plan, plan.rounds.length);
+  const firstLook = launchesIn(plan, plan.decision.looks[0] ?? 1);
+  const nullLaunches = roundsWith(plan, NULL_ARM, plan.rounds.length).length;
   const builds = new Set(plan.arms.map((arm) => arm.revision)).size;
   return {
     launches,
     requests: launches * perLaunch.requests,
     promptTokens: launches * perLaunch.tokens,
     seconds: { firstLook: firstLook * launchSeconds, cap: launches * launchSeconds },
+    nullArm: { launches: nullLaunches, seconds: nullLaunches * launchSeconds },
     diskBytes: {
       model: fileBytesOf(plan.model),
       builds: builds * bytesPerBuild,

@@ -56,7 +56,10 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
   const defaults = arm.engine === 'embedded' ? 'switches at defaults' : 'no arguments';
-  const settings = [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '');
+  const settings = [
+    ...(arm.control === undefined ? [] : [`control ${arm.control}`]),
+    ...[[...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '')],
+  ].join(', ');
   if (build === undefined) return `${arm.revision} (not built), ${settings}`;
   const { requested, commit, tree, dirty } = build.revision;
   const source =

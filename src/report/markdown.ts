@@ -2,10 +2,12 @@
 import { markdownTable } from 'markdown-table';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
 import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from './format.js';
 import { type Row, rowsOf } from './rows.js';
+import { smallProtocol } from './small-protocol.js';
 import { change, milliseconds, stageRows } from './stages.js';
 
 const arm = (summary: ArmSummary | undefined): string =>
@@ -61,6 +63,11 @@ function rowSection(row: Row): string {
   return [title, details.join('\n'), ...stageTable(row)].join('\n\n');
 }
 
+function controlList(verdict: Verdict): string {
+  const lines = controlLines(verdict).map(({ label, text }) => `- ${label}: ${markdownText(text)}`);
+  return lines.length === 0 ? '' : ['Controls of the session:', '', ...lines].join('\n');
+}
+
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
@@ -77,6 +84,8 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     `**${headline(verdict)}**`,
     mainTable(rows),
     legend(verdict),
+    ...smallProtocol(context.plan).map(markdownText),
+    controlList(verdict),
     notes.join('\n'),
     `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
     [...place, digests].join('\n'),

@@ -1,8 +1,11 @@
 /** A plan as people read it. */
+import { fewestRounds } from '../analysis/effect.js';
 import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
+import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { plainText } from './escape.js';
+import { smallProtocol } from './small-protocol.js';
 import { labelled } from './wrap.js';
 
 /** `45 s`, `12 min`, `3.5 h`. */
@@ -12,24 +15,24 @@ export function duration(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+const counted = (count: number, what: string, plural = 's'): string =>
+  `${count} ${what}${count === 1 ? '' : plural}`;
 
 const bytes = (count: number): string =>
   count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
 
 function cellText(cell: Plan['cells'][number]): string {
   const optional = cell.required ? '' : ', not required';
+  const cap = cell.cap === undefined ? '' : `, at most ${counted(cell.cap, 'round')}`;
   const generated = `${cell.generatedTokens} generated`;
-  return `${cell.id} (${cell.phase}: ${cell.promptTokens} prompt tokens, chunk ${cell.chunk}, ${generated}, margin ${cell.marginPercent} %${optional})`;
+  return `${cell.id} (${cell.phase}: ${cell.promptTokens} prompt tokens, chunk ${cell.chunk}, ${generated}, margin ${cell.marginPercent} %${cap}${optional})`;
 }
 
-function armText({ revision, switches, arguments: list }: Plan['arms'][number]): string {
+function armText({ revision, switches, arguments: list, control }: Plan['arms'][number]): string {
+  if (control === 'null') return 'the reference once more: a control, not compared';
   const settings = [...Object.entries(switches).map(([name, value]) => `${name}=${value}`), ...list];
-  return [revision, ...settings].join(' ');
+  return [revision, ...settings, ...(control === undefined ? [] : [`(control: ${control})`])].join(' ');
 }
-
-/** The fewest rounds from which a cell can pass. */
-const FEWEST_ROUNDS = 6;
 
 function narrowed({ leftOut }: Plan): [string, string][] {
   if (leftOut === undefined) return [];
@@ -38,14 +41,23 @@ function narrowed({ leftOut }: Plan): [string, string][] {
   ];
 }
 
-function tooFew({ rounds }: Plan): [string, string][] {
-  if (rounds.length >= FEWEST_ROUNDS) return [];
-  return [
-    [
-      'warning',
-      `${counted(rounds.length, 'round')}: with fewer than ${FEWEST_ROUNDS} nothing can pass; this is only a quick look`,
-    ],
-  ];
+function tooFew(plan: Plan): [string, string][] {
+  const { length } = plan.rounds;
+  const few = `${counted(length, 'round')}: with fewer than ${fewestRounds} nothing can pass; this is only a quick look`;
+  const told = smallProtocol(plan).map((text): [string, string] => ['', text]);
+  if (length < fewestRounds) return [['warning', few], ...told];
+  const capped = plan.cells.filter((cell) => capOf(plan, cell) < fewestRounds);
+  return capped.map(({ id, cap }) => [
+    'warning',
+    `${id} is capped at ${cap}: with fewer than ${fewestRounds} rounds it cannot pass`,
+  ]);
+}
+
+function nullArm({ protocol: { nullRounds } }: Plan, { nullArm: cost }: Estimate): [string, string][] {
+  if (nullRounds === 0)
+    return [['warning', 'no null arm: nothing will show what the machine makes up by itself']];
+  const text = `in ${counted(nullRounds, 'round')}: ${counted(cost.launches, 'launch', 'es')}, up to ${duration(cost.seconds)} of the time below`;
+  return [['null arm', text]];
 }
 
 /** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
@@ -75,6 +87,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
     ...tooFew(plan),
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),
+    ...nullArm(plan, cost),
     ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
     [
       'time',

@@ -2,10 +2,12 @@
 import Table from 'cli-table3';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { plainText } from './escape.js';
 import { delta, rate, ratio, spread, workload } from './format.js';
 import { type Row, rowsOf } from './rows.js';
+import { smallProtocol } from './small-protocol.js';
 import { change, milliseconds, stageRows } from './stages.js';
 import { labelled, wrap } from './wrap.js';
 
@@ -78,6 +80,13 @@ function rowText(row: Row): string {
   return [...wrap(title, width), ...details, ...stageLines(row)].join('\n');
 }
 
+function controlText(verdict: Verdict): string {
+  const lines = controlLines(verdict).flatMap(({ label, text }) =>
+    labelled(`  ${label}`, plainText(text), labelWidth + 4, width),
+  );
+  return lines.length === 0 ? '' : ['controls', ...lines].join('\n');
+}
+
 /** The report for a terminal, losing cell first, ending without a line feed. */
 export function renderTable(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
@@ -94,7 +103,9 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
     headline(verdict),
     tableText(verdict, rows),
     wrap(legend(verdict), width).join('\n'),
+    ...smallProtocol(context.plan).map((text) => wrap(text, width).join('\n')),
     ...rows.map(rowText),
+    controlText(verdict),
     noteLines.flatMap((line) => wrap(plainText(line), width)).join('\n'),
     place.flatMap(({ label, text }) => labelled(plainText(label), plainText(text), indent, width)).join('\n'),
     `verify: ${plainText(verifyCommand(context))}`,

@@ -11,6 +11,7 @@ import { watchLoad } from '../machine/load.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
+import { promptsInOrder } from '../plan/sample-order.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
 import { conditionsOf } from './conditions.js';
@@ -102,7 +103,7 @@ export async function runLaunch(
     journal.append({ kind: 'conditions', launch, fields });
     const watched = arm.telemetry === false ? null : await watchTelemetry(context, launch, pid);
     const loadSince = watchLoad(pid);
-    await measure(context, launch, running, inputs.cells);
+    await measure(context, { launch, round }, running, inputs.cells);
     journal.append({ kind: 'load', launch, ...loadSince() });
     await watched?.();
     const last = await running.counters();
@@ -138,7 +139,7 @@ async function watchTelemetry(
 
 async function measure(
   context: SessionContext,
-  launch: string,
+  { launch, round }: { launch: string; round: number },
   running: RunningEngine,
   cells: readonly PlannedCell[],
 ): Promise<void> {
@@ -170,7 +171,7 @@ async function measure(
   }
   for (const cell of cells) {
     for (const purpose of ['warmup', 'sample', 'parity'] as const) {
-      for (const prompt of plan.prompts.filter(({ cell: id, kind }) => id === cell.id && kind === purpose)) {
+      for (const prompt of promptsInOrder(plan, cell.id, purpose, round)) {
         const { id, index, sha256: promptSha256 } = prompt;
         const answer = await complete(prompt, cell, false, `${purpose}-${index}`);
         journal.append({

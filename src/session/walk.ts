@@ -2,6 +2,7 @@
 
 import type { Engine } from '../engine/engine.js';
 import type { EngineName } from '../matrix/engines.js';
+import { launchesIn } from '../plan/rounds.js';
 import { undecidedCells } from '../verdict/settle.js';
 import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';
@@ -41,7 +42,7 @@ export async function walk(context: SessionContext, inputs: WalkInputs): Promise
     const look = plan.decision.looks.find((rounds) => rounds > round) ?? plan.rounds.length;
     for (const [position, name] of order.entries()) {
       context.signal.throwIfAborted();
-      const untilLook = look * order.length;
+      const untilLook = launchesIn(plan, look);
       const line = progressLine({ launches, elapsedMs: performance.now() - began }, untilLook, round, look);
       progress.update(`${line}: ${name}, ${cells.map((cell) => cell.id).join(' ')}`, launches / untilLook);
       const arm = plan.arms.find((candidate) => candidate.name === name);

@@ -9,18 +9,26 @@ import { type Finding, finding } from '../analysis/finding.js';
 import { plainPercent, signedPercent } from './percent.js';
 import { type Decision, logMargin } from './zone.js';
 
-function tooFew(rounds: number): Finding {
+function tooFew(effect: LogEffect): Finding {
+  const rounds = effect.perRound.length;
+  const more = fewestRounds - rounds;
   const message =
     rounds === 1
-      ? 'one round: what the change did cannot be told from what this launch and this minute did; no interval, no "no regression"'
-      : `${rounds} rounds are too few for an interval; ${fewestRounds} are the fewest`;
+      ? `one round: what the change did cannot be told from what this launch and this minute did; no interval, no "no regression"; ${more} more rounds give one`
+      : `${rounds} rounds are too few for an interval; ${fewestRounds} are the fewest, ${more} more${seen(effect)}`;
   return finding('too-few-rounds', message);
+}
+
+/** What these rounds could have seen; nothing from one round. */
+function seen(effect: LogEffect): string {
+  const smallest = minimumDetectablePercent(effect);
+  return smallest === null ? '' : `; these rounds can see a slowdown of ${plainPercent(smallest)}`;
 }
 
 /** Why a comparison with statistics got its verdict; empty for a plain pass. */
 export function explain(effect: LogEffect, decision: Decision, marginPercent: number): Finding[] {
   const bounds = effect.deciding;
-  if (bounds === null) return [tooFew(effect.perRound.length)];
+  if (bounds === null) return [tooFew(effect)];
   const interval = `between ${signedPercent(Math.exp(bounds.lower))} and ${signedPercent(Math.exp(bounds.upper))}`;
   const budget = plainPercent(marginPercent);
   if (decision.detail === 'beyond-budget') {
@@ -38,9 +46,13 @@ export function explain(effect: LogEffect, decision: Decision, marginPercent: nu
     return [finding('slower-in-budget', `${interval}: slower, within the budget of ${budget}`)];
   }
   if (decision.verdict !== 'inconclusive') return [];
-  const smallest = minimumDetectablePercent(effect);
   const more = roundsStillNeeded(effect, logMargin(marginPercent));
-  const sees = smallest === null ? '' : `; these rounds can see a slowdown of ${plainPercent(smallest)}`;
-  const need = more === null ? '' : `; about ${more} more rounds would decide`;
-  return [finding('undecided', `${interval} holds both no change and the budget of ${budget}${sees}${need}`)];
+  const need =
+    more === null ? '; no number of rounds would decide it soon' : `; about ${more} more rounds would decide`;
+  return [
+    finding(
+      'undecided',
+      `${interval} holds both no change and the budget of ${budget}${seen(effect)}${need}`,
+    ),
+  ];
 }

@@ -1,19 +1,29 @@
 /** From analysis to verdict: refusals before statistics, the zone rule, claims by Holm, the exit code. */
 import type { Analysis, LookAnalysis } from '../analysis/analyse.js';
 import {
+  fewestRounds,
   type LogEffect,
   type LogInterval,
   minimumDetectablePercent,
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
+import { controlsOf, controlWarnings, leverReasons, orderReason } from './controls.js';
 import { exitCodeOf } from './exit-code.js';
 import { explain } from './explain.js';
 import { holm } from './holm.js';
 import { worstOf } from './refusal.js';
 import { rounded } from './rounded.js';
-import { type CellVerdict, type Comparison, type Effect, type Verdict, verdictSchema } from './schema.js';
+import {
+  type CellVerdict,
+  type Comparison,
+  type Control,
+  type Effect,
+  type Verdict,
+  verdictSchema,
+} from './schema.js';
 import { type SettledCell, type SettledComparison, settle } from './settle.js';
 import { type Decision, logMargin } from './zone.js';
 
@@ -33,7 +43,7 @@ function effectOf(effect: LogEffect, decision: Decision, marginPercent: number):
     perRound: effect.perRound,
     t: asRatios(effect.t),
     walsh: asRatios(effect.walsh),
-    minimumDetectablePercent: decision.detail === 'improved' ? null : minimumDetectablePercent(effect),
+    minimumDetectablePercent: minimumDetectablePercent(effect),
     roundsStillNeeded: settled ? null : roundsStillNeeded(effect, logMargin(marginPercent)),
   };
 }
@@ -44,7 +54,8 @@ const comparisonAt = (look: LookAnalysis, arm: string): LookAnalysis['comparison
 function comparisonVerdict(cell: SettledCell, settled: SettledComparison, marginPercent: number): Comparison {
   const { arm, against, refusals } = settled;
   const parity = comparisonAt(cell.look, arm)?.parity;
-  const effect = comparisonAt(settled.look, arm)?.effect ?? null;
+  const deciding = comparisonAt(settled.look, arm);
+  const effect = deciding?.effect ?? null;
   if (parity === undefined) throw new RangeError(`arm ${arm} was not analysed`);
   const { reasons: _told, ...summary } = parity;
   const common = { arm, against, parity: summary };
@@ -54,14 +65,32 @@ function comparisonVerdict(cell: SettledCell, settled: SettledComparison, margin
     const reasons = distinct(refusals.flatMap((refusal) => refusal.reasons));
     return { ...common, verdict, detail: null, reasons, effect: null };
   }
-  return {
-    ...common,
-    verdict: decision.verdict,
-    detail: decision.detail,
-    reasons: explain(effect, decision, marginPercent),
-    effect: effectOf(effect, decision, marginPercent),
-  };
+  const shown = effectOf(effect, decision, marginPercent);
+  const order = deciding === undefined ? [] : orderReason(deciding);
+  if (decision.verdict === 'inconclusive' && order.length > 0) {
+    // More rounds of such a machine would not settle it.
+    const unsettled = { ...shown, roundsStillNeeded: null };
+    return { ...common, ...decision, reasons: order, effect: unsettled };
+  }
+  return { ...common, ...decision, reasons: explain(effect, decision, marginPercent), effect: shown };
 }
+
+/** "Improved" by switches stands only where turning them off takes the gain away. */
+function withoutLeverlessGain(plan: Plan, settled: SettledComparison, comparison: Comparison): Comparison {
+  if (comparison.detail !== 'improved') return comparison;
+  const reasons = leverReasons(plan, settled.look, settled.arm);
+  return reasons.length === 0 ? comparison : { ...comparison, detail: 'neutral', reasons };
+}
+
+/** What these rounds could see is told of everything but what they saw to be better. */
+const withoutNeedlessLimits = (cell: CellVerdict): CellVerdict => ({
+  ...cell,
+  comparisons: cell.comparisons.map((comparison) =>
+    comparison.detail !== 'improved' || comparison.effect === null
+      ? comparison
+      : { ...comparison, effect: { ...comparison.effect, minimumDetectablePercent: null } },
+  ),
+});
 
 /** "Improved" is a claim beside other claims: it stands only by Holm over all comparisons that have an effect. */
 function withoutUnsoundClaims(
@@ -92,10 +121,10 @@ function withoutUnsoundClaims(
   }));
 }
 
-function cellVerdict(analysis: Analysis['cells'][number], settled: SettledCell): CellVerdict {
+function cellVerdict(plan: Plan, analysis: Analysis['cells'][number], settled: SettledCell): CellVerdict {
   const { id, promptTokens, chunk, phase, generatedTokens, required, marginPercent } = analysis.cell;
   const comparisons = settled.comparisons.map((comparison) =>
-    comparisonVerdict(settled, comparison, marginPercent),
+    withoutLeverlessGain(plan, comparison, comparisonVerdict(settled, comparison, marginPercent)),
   );
   const shown = new Set(
     comparisons.flatMap(({ effect, arm, against }) => (effect === null ? [] : [arm, against])),
@@ -138,14 +167,34 @@ function cellReasons(cell: CellVerdict): Finding[] {
     );
 }
 
-function warningsOf(plan: Plan, cells: readonly CellVerdict[], settled: readonly SettledCell[]): Finding[] {
+/** Cells that cannot pass, whatever they show. */
+const smallCells = (plan: Plan): Plan['cells'] =>
+  plan.cells.filter((cell) => capOf(plan, cell) < fewestRounds);
+
+function fewRounds(plan: Plan): Finding[] {
+  const [first, ...others] = smallCells(plan);
+  if (first === undefined) return [];
+  const cap = capOf(plan, first);
+  const counted = `${cap} round${cap === 1 ? '' : 's'}`;
+  const message =
+    others.length + 1 === plan.cells.length
+      ? `the plan has ${counted}: no cell can pass below ${fewestRounds}`
+      : `${[first, ...others].map(({ id }) => id).join(', ')} cannot pass: capped below ${fewestRounds} rounds`;
+  return [finding('few-rounds', message)];
+}
+
+function warningsOf(
+  plan: Plan,
+  cells: readonly CellVerdict[],
+  settled: readonly SettledCell[],
+  controls: readonly Control[][],
+): Finding[] {
   const seen = settled.flatMap((cell) => cell.look.warnings);
   const optional = cells
     .filter((cell) => !cell.required && cell.verdict !== 'pass')
     .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
-  const cap = plan.decision.looks.at(-1) ?? 0;
-  const few = cap < 6 ? [finding('few-rounds', `the plan has ${cap} rounds: no cell can pass below 6`)] : [];
-  return distinct([...few, ...optional, ...seen]);
+  const told = plan.cells.flatMap(({ id }, index) => controlWarnings(plan, id, controls[index] ?? []));
+  return distinct([...fewRounds(plan), ...optional, ...seen, ...told]);
 }
 
 /** The verdict that follows from plan and analysis by rule. Numbers are rounded to ten significant digits. */
@@ -153,9 +202,11 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const settled = analysis.cells.map((cell) => settle(plan, analysis, cell));
   const judged = analysis.cells.flatMap((cell, index) => {
     const own = settled[index];
-    return own === undefined ? [] : [cellVerdict(cell, own)];
+    return own === undefined ? [] : [cellVerdict(plan, cell, own)];
   });
-  const cells = withoutUnsoundClaims(judged, settled, plan.decision.levelPerLook);
+  const claimed = withoutUnsoundClaims(judged, settled, plan.decision.levelPerLook);
+  const cells = claimed.map(withoutNeedlessLimits);
+  const controls = settled.map(controlsOf);
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
   const narrowed = narrowedReasons(plan);
@@ -171,12 +222,13 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       matrix: plan.matrix,
       planDigest: analysis.planDigest,
       clock: plan.protocol.clock,
+      protocol: smallCells(plan).some(({ required }) => required) ? 'small' : 'full',
       result,
       exitCode: exitCodeOf(result),
       reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
-      warnings: warningsOf(plan, cells, settled),
+      warnings: warningsOf(plan, cells, settled, controls),
       cells,
-      controls: [],
+      controls: controls.flat(),
     }),
   );
 }

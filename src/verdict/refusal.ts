@@ -1,6 +1,8 @@
 /** Why a comparison has no statistics: the missing proof, by the word for it. */
-import type { Analysis, ComparisonAnalysis, LookAnalysis } from '../analysis/analyse.js';
+import type { Analysis, LookAnalysis } from '../analysis/analyse.js';
+import type { ComparisonAnalysis } from '../analysis/comparison.js';
 import { condensed, type Finding, finding } from '../analysis/finding.js';
+import { controlRefusals } from './controls.js';
 import { type VerdictName, verdictNames } from './schema.js';
 
 export interface Refusal {
@@ -47,6 +49,26 @@ function coldnessRefusal(look: LookAnalysis, complete: boolean): Refusal | null 
   return null;
 }
 
+/** What the null arm lacks of the proofs that every arm owes. It checks the session, so that nothing is shown without them. */
+function nullRefusals({ controls: { nullArm } }: LookAnalysis, complete: boolean): Refusal[] {
+  if (nullArm === null) return [];
+  const told = (reasons: Finding[]): Finding[] =>
+    reasons.map(({ code, message }) =>
+      finding(code, `${nullArm.arm} against ${nullArm.against}: ${message}`),
+    );
+  const parity = parityRefusal(nullArm, complete);
+  return [
+    ...(nullArm.mismatches.length === 0
+      ? []
+      : [{ verdict: 'unmatched' as const, reasons: condensed(told(nullArm.mismatches)) }]),
+    ...(parity === null ? [] : [{ ...parity, reasons: told(parity.reasons) }]),
+  ];
+}
+
+/** The controls of a session are asked once the look is complete and its samples are what they should be. */
+const controlsDue = (look: LookAnalysis): boolean =>
+  look.missing.length === 0 && look.coldness.status === 'proved' && look.impossible.length === 0;
+
 /** All proofs that a comparison lacks at a look, worst first; empty when statistics may be shown. */
 export function refusalsOf(
   analysis: Analysis,
@@ -63,6 +85,8 @@ export function refusalsOf(
     when('cold-unproved', look.impossible),
     parityRefusal(comparison, complete),
     when('contaminated', look.contamination),
+    ...nullRefusals(look, complete),
+    when('contaminated', controlsDue(look) ? controlRefusals(look) : []),
   ]
     .filter((refusal) => refusal !== null)
     .toSorted((a, b) => worseFirst(a.verdict, b.verdict));

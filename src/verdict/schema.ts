@@ -109,13 +109,21 @@ export const cellVerdictSchema = z.strictObject({
   comparisons: z.array(comparisonSchema),
 });
 
-/** A check of the session by itself. Percents are of the rate; bounds are null when there are too few rounds. */
+/**
+ * A check of the session by itself, in one cell. Percents are of the rate, bounds one-sided at the plan's level (`null`, `warm-up`: .001);
+ * all are null when it could not be taken. `null`: the reference against itself. `lever-off`: that arm against the reference.
+ * `warm-up`: last retained sample of a launch against the first. `slot`: second launch of a round against the first. `order`: the
+ * effect with a linear drift taken out.
+ */
 export const controlSchema = z.strictObject({
   name: z.enum(['null', 'lever-off', 'warm-up', 'slot', 'order']),
   cell: z.string(),
   /** The arm it is about; null when it is about all of them. */
   arm: z.string().nullable(),
-  /** `exceeded` is beyond `limitPercent` and refuses or demotes; `not-taken` says why in `message`. */
+  /**
+   * `exceeded`: the whole interval is beyond `limitPercent` (`lever-off`: not all of it is within; `order`: of the other sign than
+   * the effect), which refuses, demotes or warns; `not-taken` says why in `message`.
+   */
   status: z.enum(['ok', 'exceeded', 'not-taken']),
   percent: z.number().nullable(),
   lowerPercent: z.number().nullable(),
@@ -131,6 +139,8 @@ export const verdictSchema = z.strictObject({
   matrix: z.strictObject({ name: z.string(), title: z.string(), digest: sha256Schema }),
   planDigest: sha256Schema,
   clock: z.enum(['wall', 'cpu']),
+  /** `small`: a required cell has fewer rounds than the fewest from which anything can pass. */
+  protocol: z.enum(['full', 'small']),
   result: verdictNameSchema,
   exitCode: z.int(),
   reasons: z.array(reasonSchema),

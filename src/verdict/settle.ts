@@ -1,7 +1,10 @@
 /** Walks the looks of a cell: where it stopped, and whether more rounds are wanted. */
 import { type Analysis, analyse, type CellAnalysis, type LookAnalysis } from '../analysis/analyse.js';
+import type { ComparisonAnalysis } from '../analysis/comparison.js';
 import type { Entry } from '../journal/entries.js';
+import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
+import { contradictedByOrder } from './controls.js';
 import { type Refusal, refusalsOf } from './refusal.js';
 import { type Decision, decide } from './zone.js';
 
@@ -26,6 +29,18 @@ export interface SettledCell {
 /** Decision of each comparison at the first look that decides it; undefined while none does. */
 type Decided = Map<string, { decision: Decision; look: LookAnalysis }>;
 
+/** The zone rule, unless the order of launches speaks against the effect that it would decide by. */
+function decideComparison(
+  comparison: ComparisonAnalysis,
+  marginPercent: number,
+  last: boolean,
+): Decision | null {
+  if (comparison.effect === null) return null;
+  const decision = decide(comparison.effect, marginPercent, last);
+  if (decision === null || !contradictedByOrder(comparison)) return decision;
+  return last ? { verdict: 'inconclusive', detail: null } : null;
+}
+
 function decideAt(
   plan: Plan,
   analysis: Analysis,
@@ -33,11 +48,11 @@ function decideAt(
   look: LookAnalysis,
   decided: Decided,
 ): boolean {
-  const last = look.rounds === plan.decision.looks.at(-1);
+  const last = look.rounds === capOf(plan, cell);
   let open = false;
   for (const comparison of look.comparisons) {
     if (decided.has(comparison.arm) || refusalsOf(analysis, look, comparison).length > 0) continue;
-    const decision = comparison.effect === null ? null : decide(comparison.effect, cell.marginPercent, last);
+    const decision = decideComparison(comparison, cell.marginPercent, last);
     if (decision === null) open = true;
     else decided.set(comparison.arm, { decision, look });
   }

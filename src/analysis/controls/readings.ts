@@ -1,0 +1,158 @@
+/** What the controls of a cell read at a look, as the verdict shows it. The sentences carry figures, so that a reader can judge for himself. */
+import type { PlannedCell } from '../../plan/schema.js';
+import { plainPercent, signedPercent } from '../../verdict/percent.js';
+import type { Control } from '../../verdict/schema.js';
+import type { LogEffect } from '../effect.js';
+import { limits } from '../limits.js';
+import type { Launch } from '../observations.js';
+import { type Clock, rateOf } from '../rate.js';
+import { median } from '../statistics.js';
+import { type ComparedRound, retained } from '../summary.js';
+import { asPercent, type Estimate, isBeyond } from './interval.js';
+import { leverOff } from './lever-off.js';
+import { nullArm } from './null-arm.js';
+import { orderEffect, type TimedRate } from './order-effect.js';
+import { slotEffect } from './slot-effect.js';
+import { warmUpChange } from './warm-up.js';
+
+type About = Pick<Control, 'name' | 'cell' | 'arm' | 'rounds'>;
+
+const counted = (rounds: number): string => `${rounds} round${rounds === 1 ? '' : 's'}`;
+
+const shown = ({ centre, lower, upper }: Estimate, rounds: number): string =>
+  `${signedPercent(Math.exp(centre))} (${signedPercent(Math.exp(lower))} to ${signedPercent(Math.exp(upper))}, ${counted(rounds)})`;
+
+function taken(
+  about: About,
+  estimate: Estimate,
+  limitPercent: number | null,
+  status: 'ok' | 'exceeded',
+  message: string,
+): Control {
+  return {
+    ...about,
+    status,
+    percent: asPercent(estimate.centre),
+    lowerPercent: asPercent(estimate.lower),
+    upperPercent: asPercent(estimate.upper),
+    limitPercent,
+    message,
+  };
+}
+
+const notTaken = (about: About, message: string): Control => ({
+  ...about,
+  status: 'not-taken',
+  percent: null,
+  lowerPercent: null,
+  upperPercent: null,
+  limitPercent: null,
+  message,
+});
+
+/** The null arm against the reference, over the rounds that hold it. `perRound` is null when it is not proved to be comparable; `others` are those of the comparisons. */
+export function nullReading(
+  cell: PlannedCell,
+  { arm, against }: { arm: string; against: string },
+  perRound: readonly number[] | null,
+  others: readonly (readonly number[])[],
+): Control {
+  const about: About = { name: 'null', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
+  if (perRound === null) return notTaken(about, `${arm} is not proved to be ${against} once more`);
+  const effect = nullArm(perRound, limits.vetoLevel, cell.marginPercent, others);
+  if (effect === null) {
+    return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
+  }
+  const limit = cell.marginPercent * limits.nullShare;
+  const message = `${against} against itself ${shown(effect, about.rounds)}, at most ±${plainPercent(limit)} is borne`;
+  return taken(about, effect, limit, effect.moved ? 'exceeded' : 'ok', message);
+}
+
+/** Whether the rates of an arm were steady from the first retained sample of a launch to the last. */
+export function warmUpReading(
+  cell: PlannedCell,
+  arm: string,
+  launches: readonly Launch[],
+  clock: Clock,
+): Control {
+  const about: About = { name: 'warm-up', cell: cell.id, arm, rounds: launches.length };
+  const samples = launches.map((launch) => retained(cell, [launch]));
+  const change = warmUpChange(
+    samples.map((own) => own.flatMap(({ answer }) => rateOf(answer, cell.phase, clock) ?? [])),
+    limits.vetoLevel,
+    samples.map((own) => own.map(({ prompt }) => prompt)),
+  );
+  if (change === null) {
+    return notTaken(about, `${arm}: too few launches or samples to tell warming up from what prompts cost`);
+  }
+  const limit = cell.marginPercent * limits.warmUpShare;
+  const message = `${arm} ${shown(change, about.rounds)} from the first sample of a launch to the last, at most ±${plainPercent(limit)} is borne`;
+  return taken(about, change, limit, isBeyond(change, limit) ? 'exceeded' : 'ok', message);
+}
+
+/** A lever-off arm against the reference: exceeded unless shown to be within the margin on both sides. */
+export function leverOffReading(
+  cell: PlannedCell,
+  { arm, against }: { arm: string; against: string },
+  perRound: readonly number[] | null,
+  level: number,
+): Control {
+  const about: About = { name: 'lever-off', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
+  if (perRound === null) return notTaken(about, `${arm} is not proved to be comparable with ${against}`);
+  const effect = leverOff(perRound, level, cell.marginPercent);
+  if (effect === null) return notTaken(about, `${counted(about.rounds)}; an interval takes two`);
+  const budget = plainPercent(cell.marginPercent);
+  const message = `${arm} against ${against} ${shown(effect, about.rounds)}, ${effect.equivalent ? '' : 'not '}shown to be within ±${budget}`;
+  return taken(about, effect, cell.marginPercent, effect.equivalent ? 'ok' : 'exceeded', message);
+}
+
+/** Second against first launch of a round. */
+export function slotReading(
+  cell: PlannedCell,
+  arm: string,
+  rounds: readonly ComparedRound[],
+  level: number,
+): Control {
+  const about: About = { name: 'slot', cell: cell.id, arm, rounds: rounds.length };
+  const effect = slotEffect(
+    rounds.map(({ ratio }) => ratio),
+    rounds.map(({ base, head }) => base.started.position < head.started.position),
+    level,
+  );
+  if (effect === null)
+    return notTaken(about, `${arm}: ${counted(rounds.length)}; three, in both orders, are needed`);
+  const limit = cell.marginPercent * limits.slotShare;
+  const message = `${arm}: second launch of a round against the first ${shown(effect, rounds.length)}; the balanced order cancels it`;
+  return taken(about, effect, limit, isBeyond(effect, limit) ? 'exceeded' : 'ok', message);
+}
+
+function timedRates(cell: PlannedCell, rounds: readonly ComparedRound[], clock: Clock): TimedRate[] {
+  const origin = rounds[0]?.base.started.atNs ?? '0';
+  return rounds.flatMap(({ base, head }) =>
+    [base, head].map((launch): TimedRate => {
+      const rates = retained(cell, [launch]).flatMap(({ answer }) => rateOf(answer, cell.phase, clock) ?? []);
+      // Nanoseconds may pass 2^53; their distance in a session does not.
+      const time = Number(BigInt(launch.started.atNs) - BigInt(origin));
+      return { logRate: Math.log(median(rates)), isHead: launch === head, time };
+    }),
+  );
+}
+
+/** The effect by arm and linear time; exceeded when it points the other way than an effect whose interval excludes none. */
+export function orderReading(
+  cell: PlannedCell,
+  arm: string,
+  rounds: readonly ComparedRound[],
+  effect: LogEffect,
+  clock: Clock,
+): Control {
+  const about: About = { name: 'order', cell: cell.id, arm, rounds: rounds.length };
+  const timed = orderEffect(timedRates(cell, rounds, clock), effect.level);
+  if (timed === null)
+    return notTaken(about, `${arm}: ${counted(rounds.length)} are too few to take a drift out`);
+  const { deciding, centre } = effect;
+  const isDecided = deciding !== null && (deciding.lower > 0 || deciding.upper < 0);
+  const contradicts = isDecided && Math.sign(timed.centre) * Math.sign(centre) < 0;
+  const message = `${arm} with a linear drift taken out ${shown(timed, rounds.length)}, by rounds ${signedPercent(Math.exp(centre))}`;
+  return taken(about, timed, null, contradicts ? 'exceeded' : 'ok', message);
+}

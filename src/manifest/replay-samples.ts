@@ -1,0 +1,31 @@
+/** Replays the order of samples within a launch: that of the plan, so that nobody chose what was asked first. */
+import type { Entry } from '../journal/entries.js';
+import { promptsInOrder } from '../plan/sample-order.js';
+import type { Plan } from '../plan/schema.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+/**
+ * Throws a `QualifyError` (exit `invalid`) at the first sample that the plan has before one that was asked already. What is missing,
+ * or not of the plan, is for others to say.
+ */
+export function replaySamples(plan: Plan, entries: readonly Entry[]): void {
+  let round = 0;
+  let last = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.kind === 'launch') {
+      round = entry.round;
+      last = new Map();
+    }
+    if (entry.kind !== 'sample' || entry.purpose !== 'sample') continue;
+    const order = promptsInOrder(plan, entry.cell, 'sample', round).map(({ id }) => id);
+    const place = order.indexOf(entry.prompt);
+    const before = last.get(entry.cell) ?? -1;
+    if (place < 0) continue;
+    if (place <= before) {
+      const why = `asks ${entry.prompt} after ${order[before]}; planned is ${order.join(' ')}`;
+      throw invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+    }
+    last.set(entry.cell, place);
+  }
+}
