@@ -14,6 +14,7 @@ import { type Launch, launchesOf, type Observations, observe } from './observati
 import { type Parity, parityOf } from './parity.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
 import { logRatios, retained, summaryOf } from './summary.js';
+import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
 
 /** One arm against the reference, over the rounds of a look. */
 export interface ComparisonAnalysis {
@@ -54,6 +55,8 @@ export interface Analysis {
   interrupted: boolean;
   /** The journal has its last line. */
   ended: boolean;
+  /** What shows that each switch of an ablation worked; empty in other sessions. */
+  switchWitnesses: SwitchWitness[];
 }
 
 function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
@@ -124,6 +127,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
     failures: distinct(broken.map(({ code, message }) => ({ code: codeOf(code), message }))),
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,
+    switchWitnesses: switchWitnesses(plan, seen),
   };
 }
 

@@ -4,6 +4,7 @@ import { counterFindings, promiseFindings } from './counters.js';
 import { distinct, type Finding, finding } from './finding.js';
 import { identityOf } from './identity.js';
 import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
+import { isFraction } from './switch-witness.js';
 
 /** Fields of the witness that arms of one comparison share. */
 const shared = ['modelSha256', 'threads', 'isa'] as const;
@@ -131,6 +132,9 @@ export function mismatchesOf(
       : buildFindings(base, head, configuredApart(plan, arm, against))),
     ...pairs.flatMap(({ left, right }) => promiseFindings(plan, left, right)),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
-    ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
+    // Arms of a fraction may differ by switches that have nothing to do without others; there each switch has a witness of its own.
+    ...(sameBinary && !isFraction(plan)
+      ? pairs.flatMap(({ left, right }) => counterFindings(left, right))
+      : []),
   ]);
 }

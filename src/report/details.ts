@@ -63,7 +63,10 @@ export function detailsOf(row: Row): Detail[] {
 export function headline(verdict: Verdict): string {
   const required = verdict.cells.filter((cell) => cell.required);
   const passed = required.filter((cell) => cell.verdict === 'pass').length;
-  return `${verdict.result.toUpperCase()} (exit ${verdict.exitCode}): ${passed} of ${required.length} required cells pass`;
+  const word = `${verdict.result.toUpperCase()} (exit ${verdict.exitCode})`;
+  if (verdict.ablation !== undefined)
+    return `${word}: an ablation, ${passed} of ${required.length} required cells are proved; no budget is judged`;
+  return `${word}: ${passed} of ${required.length} required cells pass`;
 }
 
 /** What the numbers are, once for all rows. */

@@ -1,6 +1,7 @@
 /** The report as Markdown: `report.md`, and what a pull request shows. */
 import { markdownTable } from 'markdown-table';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import { ablationMarkdown } from './ablation.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
@@ -75,10 +76,13 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
     `**${headline(verdict)}**`,
-    mainTable(rows),
+    ablationMarkdown(verdict),
+    rows.length === 0 ? '' : mainTable(rows),
     legend(verdict),
     notes.join('\n'),
-    `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
+    rows.length === 0
+      ? ''
+      : `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
     [...place, digests].join('\n'),
     `Check it: ${markdownCode(verifyCommand(context))}`,
   ];

@@ -19,6 +19,7 @@ function tooFew(rounds: number): Finding {
 
 /** Why a comparison with statistics got its verdict; empty for a plain pass. */
 export function explain(effect: LogEffect, decision: Decision, marginPercent: number): Finding[] {
+  if (decision.detail === 'measured') return [];
   const bounds = effect.deciding;
   if (bounds === null) return [tooFew(effect.perRound.length)];
   const interval = `between ${signedPercent(Math.exp(bounds.lower))} and ${signedPercent(Math.exp(bounds.upper))}`;

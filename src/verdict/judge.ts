@@ -8,6 +8,7 @@ import {
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
 import type { Plan } from '../plan/schema.js';
+import { ablationOf, ablationReasons, ablationWarning } from './ablation.js';
 import { exitCodeOf } from './exit-code.js';
 import { explain } from './explain.js';
 import { holm } from './holm.js';
@@ -144,7 +145,12 @@ function warningsOf(plan: Plan, cells: readonly CellVerdict[], settled: readonly
     .filter((cell) => !cell.required && cell.verdict !== 'pass')
     .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
   const cap = plan.decision.looks.at(-1) ?? 0;
-  const few = cap < 6 ? [finding('few-rounds', `the plan has ${cap} rounds: no cell can pass below 6`)] : [];
+  const few =
+    plan.design !== undefined
+      ? [ablationWarning]
+      : cap < 6
+        ? [finding('few-rounds', `the plan has ${cap} rounds: no cell can pass below 6`)]
+        : [];
   return distinct([...few, ...optional, ...seen]);
 }
 
@@ -159,10 +165,14 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
   const narrowed = narrowedReasons(plan);
+  const ablation = ablationOf(plan, cells, analysis.switchWitnesses);
+  // A session that ended early lacks witnesses for that reason alone.
+  const unwitnessed = session.verdict === 'pass' ? ablationReasons(ablation) : [];
   const result = worstOf([
     session.verdict,
     ...required.map((cell) => cell.verdict),
     ...(narrowed.length > 0 ? (['inconclusive'] as const) : []),
+    ...(unwitnessed.length > 0 ? (['unmatched'] as const) : []),
   ]);
   return verdictSchema.parse(
     rounded({
@@ -173,10 +183,11 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       clock: plan.protocol.clock,
       result,
       exitCode: exitCodeOf(result),
-      reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
+      reasons: distinct([...session.reasons, ...narrowed, ...unwitnessed, ...required.flatMap(cellReasons)]),
       warnings: warningsOf(plan, cells, settled),
       cells,
       controls: [],
+      ...(ablation !== undefined && { ablation }),
     }),
   );
 }

@@ -1,5 +1,6 @@
 /** Walks the looks of a cell: where it stopped, and whether more rounds are wanted. */
 import { type Analysis, analyse, type CellAnalysis, type LookAnalysis } from '../analysis/analyse.js';
+import type { LogEffect } from '../analysis/effect.js';
 import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { type Refusal, refusalsOf } from './refusal.js';
@@ -26,6 +27,16 @@ export interface SettledCell {
 /** Decision of each comparison at the first look that decides it; undefined while none does. */
 type Decided = Map<string, { decision: Decision; look: LookAnalysis }>;
 
+function decisionOf(
+  plan: Plan,
+  effect: LogEffect,
+  cell: CellAnalysis['cell'],
+  last: boolean,
+): Decision | null {
+  if (plan.design !== undefined) return last ? { verdict: 'pass', detail: 'measured' } : null;
+  return decide(effect, cell.marginPercent, last);
+}
+
 function decideAt(
   plan: Plan,
   analysis: Analysis,
@@ -37,7 +48,7 @@ function decideAt(
   let open = false;
   for (const comparison of look.comparisons) {
     if (decided.has(comparison.arm) || refusalsOf(analysis, look, comparison).length > 0) continue;
-    const decision = comparison.effect === null ? null : decide(comparison.effect, cell.marginPercent, last);
+    const decision = comparison.effect === null ? null : decisionOf(plan, comparison.effect, cell, last);
     if (decision === null) open = true;
     else decided.set(comparison.arm, { decision, look });
   }

@@ -162,10 +162,11 @@ describe('the effect by either interval', () => {
               boundsOf(logEffect(ratios(pairs, c), decision(interval))),
               boundsOf(logEffect(ratios(pairs.toReversed()), decision(interval))),
             ];
-            for (const other of same) own.forEach((value, i) => assert.ok(close(value, other[i])));
+            for (const other of same)
+              for (const [i, value] of own.entries()) assert.ok(close(value, other[i]));
             const faster = ratios(pairs).map((ratio) => ratio + Math.log(c));
             const moved = boundsOf(logEffect(faster, decision(interval)));
-            own.forEach((value, i) => assert.ok(close((value ?? 0) + Math.log(c), moved[i])));
+            for (const [i, value] of own.entries()) assert.ok(close((value ?? 0) + Math.log(c), moved[i]));
           },
         ),
       );
