@@ -6,13 +6,13 @@ import { plainPercent, signedPercent } from '../verdict/percent.js';
 import type { CellVerdict, Verdict } from '../verdict/schema.js';
 import { markdownText, plainText } from './escape.js';
 import { workload } from './format.js';
-import { wrap } from './wrap.js';
+import { labelled, wrap } from './wrap.js';
 
 const width = 80;
 /** Inner widths; with two spaces a column and five bars they make 80. */
 const columns = [34, 8, 12, 13];
 /** Pairs that are shown; `verdict.json` has them all. */
-const shownPairs = 5;
+const shownPairs = 3;
 
 const signed = (percent: number): string => signedPercent(1 + percent / 100);
 
@@ -62,7 +62,7 @@ function jointText({ joint }: AblationCell, cell: CellVerdict | undefined): stri
   const moved = rates.every((rate) => rate !== undefined) ? ` (${rates.join(' -> ')} tok/s)` : '';
   const range = joint.lowerPercent === null ? '' : `, ${bounds(joint).join(' ')}`;
   return [
-    `All on against all off, measured: ${signed(joint.percent)}${range}${moved}. Effects of single switches neither add up nor multiply to it.`,
+    `All on against all off, as measured: ${signed(joint.percent)}${range}${moved}. Effects of single switches are not multiplied: each depends on what the others are.`,
   ];
 }
 
@@ -91,8 +91,8 @@ const texts = (own: AblationCell, ablation: Ablation, cell: CellVerdict | undefi
   ...pairTexts(own),
 ];
 
-const legend = ({ jointLevel, cells }: Ablation): string =>
-  `A change is that of the rate from off to on, in the mean over the other switches' levels of this design. The intervals are those of Holm's steps: one leaves out no change just when "it matters" stands, with a chance of ${plainPercent(100 * jointLevel)} of any false claim over all ${cells.reduce((count, cell) => count + cell.switches.length, 0)}.`;
+const legend = ({ jointLevel, cells }: Ablation, { clock }: Verdict): string =>
+  `A change is that of the rate by ${clock === 'cpu' ? 'CPU' : 'wall'} time from off to on, in the mean over the arms of this design that differ in it. The intervals are those of Holm's steps: one leaves out no change just when "it matters" stands, with a chance of ${plainPercent(100 * jointLevel)} of any false claim over all ${cells.reduce((count, cell) => count + cell.switches.length, 0)}.`;
 
 const witnessTexts = ({ witnesses }: Ablation): string[] =>
   witnesses.map(({ switch: name, message }) => `${name}: ${message}`);
@@ -104,6 +104,10 @@ function titled(verdict: Verdict): { own: AblationCell; cell: CellVerdict | unde
     return { own, cell, title: cell === undefined ? own.cell : workload(cell) };
   });
 }
+
+/** Lines of a paragraph, or of an item with its dash in front. */
+const wrapped = (text: string): string[] =>
+  text.startsWith('- ') ? labelled('-', plainText(text.slice(2)), 2, width) : wrap(plainText(text), width);
 
 /** For a terminal, 80 columns; empty when the session is no ablation. */
 export function ablationText(verdict: Verdict): string {
@@ -119,12 +123,12 @@ export function ablationText(verdict: Verdict): string {
         parts.flatMap((part) => wrap(plainText(part), columns[index] ?? width)).join('\n'),
       );
     table.push(fit(heads.map((head) => [head])), ...lines(own).map(fit));
-    const below = texts(own, ablation, cell).flatMap((text) => wrap(plainText(text), width));
+    const below = texts(own, ablation, cell).flatMap(wrapped);
     return [...wrap(plainText(title), width), table.toString(), ...below].join('\n');
   });
   const seen = ['What shows that each switch worked:', ...witnessTexts(ablation).map((text) => `- ${text}`)];
-  const said = seen.flatMap((text) => wrap(plainText(text), width)).join('\n');
-  return [...cells, wrap(legend(ablation), width).join('\n'), said].join('\n\n');
+  const said = seen.flatMap(wrapped).join('\n');
+  return [...cells, wrap(legend(ablation, verdict), width).join('\n'), said].join('\n\n');
 }
 
 /** As Markdown; empty when the session is no ablation. */
@@ -142,7 +146,7 @@ export function ablationMarkdown(verdict: Verdict): string {
   const seen = witnessTexts(ablation).map((text) => `- ${markdownText(text)}`);
   return [
     ...cells,
-    markdownText(legend(ablation)),
+    markdownText(legend(ablation, verdict)),
     'What shows that each switch worked:',
     seen.join('\n'),
   ].join('\n\n');

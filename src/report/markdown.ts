@@ -78,7 +78,7 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     `**${headline(verdict)}**`,
     ablationMarkdown(verdict),
     rows.length === 0 ? '' : mainTable(rows),
-    legend(verdict),
+    rows.length === 0 ? '' : legend(verdict),
     notes.join('\n'),
     rows.length === 0
       ? ''

@@ -92,10 +92,10 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   ];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
-    headline(verdict),
+    wrap(headline(verdict), width).join('\n'),
     ablationText(verdict),
     tableText(rows),
-    wrap(legend(verdict), width).join('\n'),
+    rows.length === 0 ? '' : wrap(legend(verdict), width).join('\n'),
     ...rows.map(rowText),
     noteLines.flatMap((line) => wrap(plainText(line), width)).join('\n'),
     place.flatMap(({ label, text }) => labelled(plainText(label), plainText(text), indent, width)).join('\n'),
