@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { breachesOf } from '../../src/matrix/rules.js';
 import { parseMatrix } from '../../src/matrix/parse.js';
+import { breachesOf } from '../../src/matrix/rules.js';
 import type { AblationCell } from '../../src/verdict/ablation-schema.js';
 import { Home } from '../support/run-cli.js';
 
@@ -28,7 +28,9 @@ function cellOf(home: Home): AblationCell {
 }
 
 const percents = (home: Home): (number | undefined)[] =>
-  cellOf(home).switches.map(({ effect }) => (effect === null ? undefined : Number(effect.percent.toFixed(6))));
+  cellOf(home).switches.map(({ effect }) =>
+    effect === null ? undefined : Number(effect.percent.toFixed(6)),
+  );
 
 const percentOf = (time: number): number => Number((100 * (1 / time - 1)).toFixed(6));
 
@@ -69,7 +71,10 @@ describe('qualify switches', () => {
     const result = await home.run('switches', ...args);
     assert.equal(result.exitCode, 0, result.stdout + result.stderr);
     assert.deepEqual(percents(home), [percentOf(0.8), percentOf(1.25), 0]);
-    assert.deepEqual(JSON.parse(result.stdout), JSON.parse(readFileSync(home.path('run', 'verdict.json'), 'utf8')));
+    assert.deepEqual(
+      JSON.parse(result.stdout),
+      JSON.parse(readFileSync(home.path('run', 'verdict.json'), 'utf8')),
+    );
   });
 
   test('refuses a switch without effect on what runs, by either kind', async (t) => {

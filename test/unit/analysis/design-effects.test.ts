@@ -28,7 +28,9 @@ function rowsOf(
     perRound: Array.from(
       { length: rounds },
       (_, round) =>
-        5 + main.reduce((sum, effect, factor) => sum + effect * high(levels, factor), 0) + more(levels, round),
+        5 +
+        main.reduce((sum, effect, factor) => sum + effect * high(levels, factor), 0) +
+        more(levels, round),
     ),
   }));
 }
@@ -73,7 +75,12 @@ describe('without noise', () => {
       assert.ok(near(effect, planted[factor] ?? 0));
     });
     assert.deepEqual(found.pairs, []);
-    assert.ok(near(found.joint?.effect, planted.reduce((sum, effect) => sum + effect, 0.08)));
+    assert.ok(
+      near(
+        found.joint?.effect,
+        planted.reduce((sum, effect) => sum + effect, 0.08),
+      ),
+    );
   });
 
   test('eight switches have 28 pairs in 7 chains of 4, twelve have 66 that are mixed with each other', () => {
@@ -97,7 +104,10 @@ describe('without noise', () => {
 
   test('a scale of all rates changes nothing, and swapping levels negates all', () => {
     const rows = rowsOf(folded, planted, 2);
-    const scaled = rows.map((row) => ({ ...row, perRound: row.perRound.map((value) => value + Math.log(7)) }));
+    const scaled = rows.map((row) => ({
+      ...row,
+      perRound: row.perRound.map((value) => value + Math.log(7)),
+    }));
     const mirrored = rows.map(({ levels, perRound }) => ({
       perRound,
       levels: Array.from(levels, (level) => (level === '+' ? '-' : '+')).join(''),

@@ -87,7 +87,9 @@ describe('a design that is not what the generator makes', () => {
   assert.ok(first && second);
 
   test('is refused with other levels, another order or a row less', () => {
-    const levels = second.levels.startsWith('+') ? `-${second.levels.slice(1)}` : `+${second.levels.slice(1)}`;
+    const levels = second.levels.startsWith('+')
+      ? `-${second.levels.slice(1)}`
+      : `+${second.levels.slice(1)}`;
     for (const rows of [
       [first, { ...second, levels }, ...others],
       [second, first, ...others],
@@ -124,9 +126,17 @@ describe('a design that is not what the generator makes', () => {
   test('is refused with one level, a factor twice, or two looks', () => {
     const [factor, ...rest] = design.factors;
     assert.ok(factor);
-    assert.match(changed({ factors: [{ ...factor, high: factor.low }, ...rest] }).join(), /low and high must differ/);
+    assert.match(
+      changed({ factors: [{ ...factor, high: factor.low }, ...rest] }).join(),
+      /low and high must differ/,
+    );
     assert.match(changed({ factors: [factor, factor, ...rest.slice(1)] }).join(), /is a factor twice/);
     const looks = { ...matrix, protocol: { ...matrix.protocol, looks: [6, 12] } };
-    assert.match(breachesOf(looks).map(({ message }) => message).join(), /looked at once/);
+    assert.match(
+      breachesOf(looks)
+        .map(({ message }) => message)
+        .join(),
+      /looked at once/,
+    );
   });
 });

@@ -33,7 +33,8 @@ describe('a folded Plackett-Burman design', () => {
       const rows = folded(factors);
       for (let a = 0; a < factors; a++) {
         assert.equal(product(rows, a), 0, `${factors} switches, ${a}`);
-        for (let b = 0; b < a; b++) assert.equal(product(rows, a, b), 0, `${factors} switches, ${b} and ${a}`);
+        for (let b = 0; b < a; b++)
+          assert.equal(product(rows, a, b), 0, `${factors} switches, ${b} and ${a}`);
       }
     }
   });

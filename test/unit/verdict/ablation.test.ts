@@ -54,7 +54,7 @@ function options(plan: Plan, noise = 0.004, more: Partial<JournalOptions> = {}):
     },
     ...more,
     // Every switch has a counter of its own, as in an engine that shows what ran.
-    alter: (draft) => (more.alter ?? ((same: Draft) => same))(counted(plan, draft)),
+    alter: (draft) => (more.alter ?? ((same: Draft): Draft | null => same))(counted(plan, draft)),
   };
 }
 
@@ -94,13 +94,17 @@ describe('an ablation by a design', () => {
 
   test('passes with exit 0 when everything is proved, however slow the switches are, and says what that means', () => {
     assert.deepEqual([verdict.result, verdict.exitCode], ['pass', 0]);
-    assert.ok(verdict.cells.every(({ comparisons }) => comparisons.every(({ detail }) => detail === 'measured')));
+    assert.ok(
+      verdict.cells.every(({ comparisons }) => comparisons.every(({ detail }) => detail === 'measured')),
+    );
     assert.ok(verdict.warnings.some(({ code }) => code === 'ablation'));
     assert.ok(!verdict.warnings.some(({ code }) => code === 'few-rounds'));
   });
 
   test('shows the pair first, among those that it cannot be told from', () => {
     const [first, ...others] = cellOf(verdict).pairs;
+    const sizes = cellOf(verdict).pairs.map(({ percent }) => Math.abs(percent));
+    assert.deepEqual(sizes, sizes.toSorted((a, b) => b - a));
     assert.ok(first?.pairs.some(([a, b]) => a === names[0] && b === names[1]));
     assert.ok(near(first?.percent, together / 2, 0.6), `${first?.percent}`);
     assert.ok(others.every(({ adjustedP }) => (adjustedP ?? 0) >= (first?.adjustedP ?? 1)));
@@ -151,11 +155,24 @@ describe('an ablation by a design', () => {
     };
     const found = verdictOf(plan, options(plan, 0.004, { alter: lame }));
     assert.deepEqual([found.result, found.exitCode], ['unmatched', 14]);
-    assert.ok(found.reasons.some(({ code, message }) => code === 'switch-without-effect' && /FAKE_B/.test(message)));
+    assert.ok(
+      found.reasons.some(({ code, message }) => code === 'switch-without-effect' && /FAKE_B/.test(message)),
+    );
     assert.deepEqual(
       effectsOf(found).map((effect) => effect === null),
       [false, false, true, false],
     );
+  });
+
+  test('takes an arm whose switches have nothing to do without another, and which runs what the reference runs', () => {
+    const needing = (draft: Draft): Draft => {
+      if (draft.kind !== 'counters' || isOn(plan, draft.launch.replace(/^r\d+-/, ''), SWITCH)) return draft;
+      const own = Object.entries(draft.counters).filter(([name]) => !name.startsWith('runs.'));
+      return { ...draft, counters: Object.fromEntries(own) };
+    };
+    const found = verdictOf(plan, options(plan, 0.004, { alter: needing }));
+    assert.equal(found.result, 'pass', JSON.stringify(found.reasons));
+    assert.deepEqual(cellOf(found).refused, []);
   });
 
   test('refuses an arm whose own kernels did not run', () => {
@@ -169,9 +186,12 @@ describe('an ablation by a design', () => {
   });
 
   test('that ended early has not measured, and blames no switch', () => {
-    const found = verdictOf(plan, options(plan, 0.004, { rounds: 1, alter: (draft) => (draft.kind === 'end' ? null : draft) }));
-    assert.equal(found.result, 'not-measured');
-    assert.ok(!found.reasons.some(({ code }) => code === 'switch-without-effect'));
+    const cut = (draft: Draft): Draft | null => (draft.kind === 'end' ? null : draft);
+    for (const rounds of [0, 1]) {
+      const found = verdictOf(plan, options(plan, 0.004, { rounds, alter: cut }));
+      assert.equal(found.result, 'not-measured');
+      assert.ok(!found.reasons.some(({ code }) => code === 'switch-without-effect'));
+    }
   });
 });
 
@@ -195,7 +215,10 @@ describe('one switch at a time', () => {
   test('takes the joint effect from where it was measured, and not from a product', () => {
     const plan = planOf('one-at-a-time', 6, 'off');
     const verdict = verdictOf(plan, options(plan));
-    const product = effectsOf(verdict).reduce((ratio, effect) => ratio * (1 + (effect?.percent ?? 0) / 100), 1);
+    const product = effectsOf(verdict).reduce(
+      (ratio, effect) => ratio * (1 + (effect?.percent ?? 0) / 100),
+      1,
+    );
     assert.ok((cellOf(verdict).joint?.percent ?? 0) - 100 * (product - 1) > 5);
   });
 
