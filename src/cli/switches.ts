@@ -46,8 +46,8 @@ Effects of single switches are free of those of pairs; pairs are shown as
 something to look at.
 
 Exit 0 says that every proof holds (cold, equal outputs, kernels that ran) and
-nothing about budgets: an ablation qualifies nothing. Effects of switches
-neither add up nor multiply; all on against all off is measured beside them.`;
+nothing about budgets: an ablation qualifies nothing. Percentages of switches
+are never multiplied; all on against all off is measured beside them.`;
 
 export function register(program: Command): void {
   sessionOptions(

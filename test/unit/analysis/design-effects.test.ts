@@ -102,6 +102,16 @@ describe('without noise', () => {
     assert.ok(near(found.main[0]?.effect, 0.3));
   });
 
+  test('with as many switches as columns, all on against all off is the sum by construction: agreement says nothing', () => {
+    const stream = new Stream('0'.repeat(64), 'identity');
+    for (const factors of [1, 2, 4, 8, 12, 16]) {
+      const rows = designRows(folded, factors, '-').map((levels) => ({ levels, perRound: [normal(stream)] }));
+      const { main, joint } = designEffects(folded, rows);
+      const all = main.reduce((sum, contrast) => sum + (contrast?.effect ?? 0), 0);
+      assert.ok(near(joint?.effect, all), `${factors} switches`);
+    }
+  });
+
   test('a scale of all rates changes nothing, and swapping levels negates all', () => {
     const rows = rowsOf(folded, planted, 2);
     const scaled = rows.map((row) => ({

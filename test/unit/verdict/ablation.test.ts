@@ -104,7 +104,10 @@ describe('an ablation by a design', () => {
   test('shows the pair first, among those that it cannot be told from', () => {
     const [first, ...others] = cellOf(verdict).pairs;
     const sizes = cellOf(verdict).pairs.map(({ percent }) => Math.abs(percent));
-    assert.deepEqual(sizes, sizes.toSorted((a, b) => b - a));
+    assert.deepEqual(
+      sizes,
+      sizes.toSorted((a, b) => b - a),
+    );
     assert.ok(first?.pairs.some(([a, b]) => a === names[0] && b === names[1]));
     assert.ok(near(first?.percent, together / 2, 0.6), `${first?.percent}`);
     assert.ok(others.every(({ adjustedP }) => (adjustedP ?? 0) >= (first?.adjustedP ?? 1)));
