@@ -38,8 +38,14 @@ function narrowed({ leftOut }: Plan): [string, string][] {
   ];
 }
 
-function tooFew({ rounds }: Plan): [string, string][] {
-  if (rounds.length >= FEWEST_ROUNDS) return [];
+function ablated({ design }: Plan): [string, string][] {
+  if (design === undefined) return [];
+  const switches = design.factors.map(({ switch: name, low, high }) => `${name} ${low} or ${high}`);
+  return [['ablation', `${design.kind}, no budget is judged: ${switches.join(', ')}`]];
+}
+
+function tooFew({ rounds, design }: Plan): [string, string][] {
+  if (rounds.length >= FEWEST_ROUNDS || design !== undefined) return [];
   return [
     [
       'warning',
@@ -72,6 +78,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
       'decision',
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
+    ...ablated(plan),
     ...tooFew(plan),
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),

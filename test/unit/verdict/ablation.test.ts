@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ablationMatrix } from '../../../src/matrix/ablate.js';
 import { type Design, type MatrixInput, matrixSchema } from '../../../src/matrix/schema.js';
+import { estimate } from '../../../src/plan/estimate.js';
 import type { Plan } from '../../../src/plan/schema.js';
 import { renderMarkdown } from '../../../src/report/markdown.js';
+import { describePlan } from '../../../src/report/plan.js';
 import { renderTable } from '../../../src/report/table.js';
 import type { Verdict } from '../../../src/verdict/schema.js';
 import {
@@ -247,6 +249,13 @@ describe('one switch at a time', () => {
     assert.ok(effect);
     assert.deepEqual([effect.lowerPercent, effect.p, effect.stands], [null, null, false]);
   });
+});
+
+test('a plan of an ablation says so, and does not want more rounds', () => {
+  const plan = planOf(folded, 2);
+  const text = describePlan(plan, estimate(plan)).replaceAll(/\s+/g, ' ');
+  assert.match(text, /ablation folded-plackett-burman, no budget is judged: .*FAKE_A 0 or 1/);
+  assert.doesNotMatch(text, /nothing can pass/);
 });
 
 describe('the report of an ablation', () => {
