@@ -136,12 +136,14 @@ export function ablationMarkdown(verdict: Verdict): string {
   const { ablation } = verdict;
   if (ablation === undefined) return '';
   const cells = titled(verdict).map(({ own, cell, title }) => {
-    const body = lines(own).map((line) => line.map((parts) => markdownText(parts.join(' '))));
+    const body = lines(own).map(([name = [], change = [], interval = [], found = []]) =>
+      [name.join(' '), change.join(), interval.join(' '), found.join(', ')].map(markdownText),
+    );
     const table = markdownTable([heads.map(markdownText), ...body], { align: ['l', 'r', 'r', 'l'] });
     const below = texts(own, ablation, cell).map((text) =>
-      text.startsWith('- ') ? `- ${markdownText(text.slice(2))}` : `\n${markdownText(text)}\n`,
+      text.startsWith('- ') ? `- ${markdownText(text.slice(2))}` : markdownText(text),
     );
-    return [`#### ${markdownText(title)}`, table, below.join('\n').trim()].join('\n\n');
+    return [`#### ${markdownText(title)}`, table, ...below].join('\n\n');
   });
   const seen = witnessTexts(ablation).map((text) => `- ${markdownText(text)}`);
   return [

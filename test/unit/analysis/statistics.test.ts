@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { logEffect } from '../../../src/analysis/effect.js';
 import { mad, median, robustSigma, sampleDeviation } from '../../../src/analysis/statistics.js';
 import { Stream } from '../../../src/plan/stream.js';
 
@@ -43,14 +44,31 @@ test('a scale multiplies both', () => {
   );
 });
 
+const vectors: unknown = JSON.parse(
+  readFileSync(new URL('../../../../test/fixtures/statistics.json', import.meta.url), 'utf8'),
+);
 const factors = z
   .object({ mad: z.object({ 'extraFactorOn1.4826MadForNormalSigma': z.record(z.string(), z.number()) }) })
-  .parse(
-    JSON.parse(readFileSync(new URL('../../../../test/fixtures/statistics.json', import.meta.url), 'utf8')),
-  ).mad['extraFactorOn1.4826MadForNormalSigma'];
+  .parse(vectors).mad['extraFactorOn1.4826MadForNormalSigma'];
 
 /** Ranks 1 to n: their MAD is known. */
 const ranks = (n: number): number[] => Array.from({ length: n }, (_, index) => index + 1);
+
+test('the published changes of the source pull request follow from its medians', () => {
+  const cell = z.object({ base: z.number(), head: z.number(), deltaPercent: z.number() });
+  const { seed640 } = z.object({ seed640: z.record(z.string(), cell) }).parse(vectors);
+  assert.deepEqual(Object.keys(seed640), ['401', '2048']);
+  for (const { base, head, deltaPercent } of Object.values(seed640)) {
+    const effect = logEffect([Math.log(head / base)], {
+      rule: 'zone-v1',
+      looks: [1],
+      levelPerLook: 0.0194,
+      interval: 't',
+    });
+    assert.ok(Math.abs(100 * Math.expm1(effect.centre) - deltaPercent) < 0.05);
+    assert.equal(effect.deciding, null);
+  }
+});
 
 test('the robust sigma has the small-sample factors of the computed table, and a formula beyond it', () => {
   assert.equal(Object.keys(factors).length, 9);
