@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type AblationOptions, ablationMatrix } from '../../../src/matrix/ablate.js';
+import { cellId } from '../../../src/matrix/cell-id.js';
 import { loadMatrix } from '../../../src/matrix/load.js';
 import { breachesOf } from '../../../src/matrix/rules.js';
 import { type Design, type Matrix, matrixSchema } from '../../../src/matrix/schema.js';
@@ -55,6 +56,15 @@ describe('the matrix of an ablation', () => {
       Object.values(make({ factors, from }).arms).map((arm) => arm.switches.DFLASH_MOE_GROUPED_MMID_PREFILL);
     assert.deepEqual(grouped('on'), ['1', '1']);
     assert.deepEqual(grouped('off'), ['0', '0']);
+  });
+
+  test('of some cells has those alone', () => {
+    const { matrix } = loadMatrix('prefill-short');
+    const options = { kind: 'one-at-a-time', from: 'on', rounds: 6 } as const;
+    const narrowed = ablationMatrix(matrix, { ...options, cells: ['401/512'] });
+    assert.deepEqual(narrowed.cells.map(cellId), ['401/512']);
+    assert.ok(ablationMatrix(matrix, options).cells.length > 1);
+    assert.deepEqual(Object.keys(narrowed.arms), ['all-on', 'all-off']);
   });
 
   test('is refused without switches, with too many, and with one twice', () => {

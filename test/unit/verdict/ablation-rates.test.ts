@@ -73,8 +73,10 @@ function sessions(kind: Design['kind'], rounds: number, effect: number): Ablatio
   });
 }
 
-const share = (list: AblationCell['switches'][], matches: (switches: AblationCell['switches']) => boolean): number =>
-  list.filter(matches).length / list.length;
+const share = (
+  list: AblationCell['switches'][],
+  matches: (switches: AblationCell['switches']) => boolean,
+): number => list.filter(matches).length / list.length;
 
 for (const [kind, rounds] of [
   ['folded-plackett-burman', 2],
