@@ -12,13 +12,19 @@ import type { CellVerdict } from './schema.js';
 /** Chance of any false claim about a switch, two-sided, over all switches and cells. */
 const jointLevel = 0.05;
 
-const percent = (log: number): number => 100 * Math.expm1(log);
+/** What the rounding of logarithms may leave of nothing. */
+const tiny = 1e-12;
+
+/** Nine decimals: below them a difference of almost equal numbers is what one library of logarithms gives and another does not. */
+const decimals = (value: number): number => Math.round(value * 1e9) / 1e9;
+
+const percent = (log: number): number => decimals(100 * Math.expm1(log));
 
 /** Two-sided p of a contrast; null when nothing tells the noise. */
 function pOf({ effect, error }: Contrast, { freedom }: Noise): number | null {
   if (error === null) return null;
-  if (error === 0) return effect === 0 ? 1 : 0;
-  return Math.max(0, Math.min(1, 2 * tUpperTail(Math.abs(effect / error), freedom)));
+  if (error < tiny) return Math.abs(effect) < tiny ? 1 : 0;
+  return decimals(Math.min(1, 2 * tUpperTail(Math.abs(effect / error), freedom)));
 }
 
 function bounded(

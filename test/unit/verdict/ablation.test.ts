@@ -103,6 +103,22 @@ describe('an ablation by a design', () => {
     assert.ok(!verdict.warnings.some(({ code }) => code === 'few-rounds'));
   });
 
+  test('without any noise claims what is there and nothing else, whatever rounding leaves', () => {
+    const quiet = verdictOf(plan, options(plan, 0));
+    assert.deepEqual(
+      effectsOf(quiet).map((effect) => [effect?.stands, effect?.p]),
+      [
+        [true, 0],
+        [true, 0],
+        [false, 1],
+        [true, 0],
+      ],
+    );
+    const [, , nothing] = effectsOf(quiet);
+    assert.deepEqual([nothing?.percent, nothing?.lowerPercent, nothing?.upperPercent], [0, 0, 0]);
+    assert.equal(cellOf(quiet).pairs.filter(({ percent }) => percent !== 0).length, 1);
+  });
+
   test('shows the pair first, among those that it cannot be told from', () => {
     const [first, ...others] = cellOf(verdict).pairs;
     const sizes = cellOf(verdict).pairs.map(({ percent }) => Math.abs(percent));
