@@ -15,6 +15,7 @@ import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
 import { retained, summaryOf } from './summary.js';
+import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
 
 /** A cell over the first `rounds` rounds. */
 export interface LookAnalysis {
@@ -47,6 +48,8 @@ export interface Analysis {
   interrupted: boolean;
   /** The journal has its last line. */
   ended: boolean;
+  /** What shows that each switch of an ablation worked; empty in other sessions. */
+  switchWitnesses: SwitchWitness[];
 }
 
 function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
@@ -108,6 +111,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
     failures: distinct(broken.map(({ code, message }) => ({ code: codeOf(code), message }))),
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,
+    switchWitnesses: switchWitnesses(plan, seen),
   };
 }
 

@@ -73,6 +73,14 @@ function brokenPromises(launch: Launch, name: string, promised: Promised, counte
   return [];
 }
 
+/** Whether the own kernels of a switch ran in a launch; undefined where none are promised: off, unknown, or without what it needs. */
+export function ownKernelsRan(name: string, launch: Launch): boolean | undefined {
+  const promised = promises[name];
+  const isOn = stateOf(name, launch.ready?.witness.switches ?? {}) === 'on';
+  if (promised === undefined || !isOn || !isPromised(name, launch)) return undefined;
+  return sumOf(launch.counters?.counters ?? {}, promised.counter) > 0;
+}
+
 /** Names of switches whose effective values differ between two launches. */
 function differing(a: Launch, b: Launch): string[] {
   const [left, right] = [a.ready?.witness.switches ?? {}, b.ready?.witness.switches ?? {}];

@@ -1,7 +1,8 @@
 /** The effect of an arm against its reference: one log ratio a round, its centre and its bounds. */
 import type { Plan } from '../plan/schema.js';
+import { pairedT } from './paired-t.js';
 import { mean, sampleDeviation } from './statistics.js';
-import { tQuantile, tUpperTail } from './student-t.js';
+import { tQuantile } from './student-t.js';
 import { hodgesLehmann, signedRankP, walshInterval } from './walsh.js';
 
 /** Fewest rounds for which any interval is shown: below it no exact bound at a useful level exists. */
@@ -32,28 +33,13 @@ export interface LogEffect {
   improvedP: number;
 }
 
-function tInterval(perRound: readonly number[], level: number): LogInterval {
-  const half =
-    (tQuantile(1 - level, perRound.length - 1) * sampleDeviation(perRound)) / Math.sqrt(perRound.length);
-  const centre = mean(perRound);
-  return { lower: centre - half, upper: centre + half };
-}
-
-/** One-sided p of t; without any spread the sign alone decides. */
-function tP(perRound: readonly number[]): number {
-  const centre = mean(perRound);
-  const error = sampleDeviation(perRound) / Math.sqrt(perRound.length);
-  if (error === 0) return centre > 0 ? 0 : 1;
-  return tUpperTail(centre / error, perRound.length - 1);
-}
-
 /** The effect of at least one round. */
 export function logEffect(perRound: readonly number[], decision: Plan['decision']): LogEffect {
   const { levelPerLook: level, interval } = decision;
   const enough = perRound.length >= fewestRounds;
-  const t = enough ? tInterval(perRound, level) : null;
+  const paired = enough ? pairedT(perRound, level) : null;
+  const t = paired?.interval ?? null;
   const walsh = enough ? walshInterval(perRound, level) : null;
-  const p = interval === 't' ? tP : signedRankP;
   return {
     perRound: [...perRound],
     centre: interval === 't' ? mean(perRound) : hodgesLehmann(perRound),
@@ -61,7 +47,7 @@ export function logEffect(perRound: readonly number[], decision: Plan['decision'
     walsh,
     deciding: interval === 't' ? t : walsh,
     level,
-    improvedP: enough ? p(perRound) : 1,
+    improvedP: paired === null ? 1 : interval === 't' ? paired.p : signedRankP(perRound),
   };
 }
 

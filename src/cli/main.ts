@@ -27,6 +27,10 @@ const COMMANDS: Record<
     summary: 'compare revisions side by side; the first is what the others are compared against',
     load: () => import('./compare.js'),
   },
+  switches: {
+    summary: 'which switches matter: the effect of each, with intervals that hold together',
+    load: () => import('./switches.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),

@@ -58,6 +58,7 @@ export function buildStatement(input: StatementInput): Statement {
       protocol: plan.protocol,
       budgets: plan.budgets,
       decision: plan.decision,
+      ...(plan.design !== undefined && { design: plan.design }),
       result: verdict.result,
       exitCode: verdict.exitCode,
       cells: verdict.cells.map(describeCell),

@@ -48,6 +48,7 @@ function matrixOf(plan: Plan): Matrix {
   const { name, title } = matrix;
   const parsed = matrixSchema.safeParse({
     ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets },
+    ...(plan.design !== undefined && { design: plan.design }),
   });
   if (!parsed.success) throw invalid(PLAN_FILE, `is of no matrix: ${z.prettifyError(parsed.error)}`);
   const [breach] = breachesOf(parsed.data);

@@ -9,6 +9,7 @@ import { revisionSchema } from '../journal/entries.js';
 import {
   armSchema,
   budgetsSchema,
+  designSchema,
   engineSchema,
   modelSchema,
   nameSchema,
@@ -100,6 +101,8 @@ const predicateSchema = z.strictObject({
   protocol: protocolSchema,
   budgets: budgetsSchema,
   decision: planSchema.shape.decision,
+  /** Of an ablation, whose result says nothing about budgets. */
+  design: designSchema.optional(),
   result: verdictNameSchema,
   exitCode: z.int(),
   cells: z.array(cellSchema).max(1024),

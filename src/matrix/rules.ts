@@ -1,5 +1,6 @@
 /** What a matrix must hold beyond the types of its fields. Each breach names the path it is about. */
 import { cellId } from './cell-id.js';
+import { designBreaches } from './design-rules.js';
 import { PEER_REVISION, peerExperts } from './engines.js';
 import { type Arm, type Matrix, NULL_ARM } from './schema.js';
 
@@ -165,5 +166,6 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...leverOffBreaches(matrix),
     ...boundedBreaches(matrix),
     ...peerBreaches(matrix),
+    ...designBreaches(matrix),
   ];
 }

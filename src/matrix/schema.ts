@@ -6,6 +6,10 @@ export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
 
+export const switchNameSchema = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]*$/, 'is no switch: use capitals, digits, underscore');
+
 export const presetSchema = z.enum(['unit', 'mini', 'small', 'flash-8']);
 export const phaseSchema = z.enum(['prefill', 'decode']);
 export const paritySchema = z.enum(['exact', 'tokens', 'bounded']);
@@ -62,12 +66,7 @@ export const armSchema = z.strictObject({
   engine: engineNameSchema.default('embedded'),
   revision: z.string().min(1).default('worktree'),
   /** Environment variables. Only these, and a fixed allow-list, reach the engine. */
-  switches: z
-    .record(
-      z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'is no switch: use capitals, digits, underscore'),
-      z.string(),
-    )
-    .default({}),
+  switches: z.record(switchNameSchema, z.string()).default({}),
   /** Further arguments of the engine's server. */
   arguments: z.array(z.string()).default([]),
   /** False runs this arm's launches without telemetry: to measure what telemetry costs. */
@@ -150,6 +149,20 @@ export const engineSchema = z.strictObject({
     .optional(),
 });
 
+/** How the arms of an ablation cover the levels of some switches. Made by `ablationMatrix`, and checked to be what it makes. */
+export const designSchema = z.strictObject({
+  kind: z.enum(['one-at-a-time', 'folded-plackett-burman']),
+  factors: z
+    .array(z.strictObject({ switch: switchNameSchema, low: z.string(), high: z.string() }))
+    .min(1)
+    .max(16),
+  /** Which arm has which levels, `+` for high and `-` for low, in the order of the factors. The reference comes first. */
+  rows: z
+    .array(z.strictObject({ arm: nameSchema, levels: z.string().regex(/^[+-]+$/, 'use + and -') }))
+    .min(2)
+    .max(64),
+});
+
 export const matrixSchema = z.strictObject({
   schemaVersion: z.literal(1),
   name: nameSchema,
@@ -161,6 +174,8 @@ export const matrixSchema = z.strictObject({
   arms: z.record(nameSchema, armSchema),
   protocol: protocolSchema.prefault({}),
   budgets: budgetsSchema.prefault({}),
+  /** Makes the session an ablation: effects of switches are measured, and no budget is judged. */
+  design: designSchema.optional(),
 });
 
 export type Matrix = z.infer<typeof matrixSchema>;
@@ -170,3 +185,4 @@ export type Arm = z.infer<typeof armSchema>;
 export type Model = z.infer<typeof modelSchema>;
 export type ParityLevel = z.infer<typeof paritySchema>;
 export type Phase = z.infer<typeof phaseSchema>;
+export type Design = z.infer<typeof designSchema>;

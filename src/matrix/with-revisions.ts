@@ -30,9 +30,11 @@ export function withRevisions(
     name,
     { engine: 'embedded', revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
   ]);
+  const { design, ...rest } = matrix;
+  const designs = design === undefined ? [] : ['design'];
   return {
-    matrix: { ...matrix, arms: Object.fromEntries(arms) },
-    dropped: [...dropped, ...(isShared ? [] : ['arguments']), ...peers],
+    matrix: { ...rest, arms: Object.fromEntries(arms) },
+    dropped: [...dropped, ...(isShared ? [] : ['arguments']), ...peers, ...designs],
   };
 }
 

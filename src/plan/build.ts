@@ -84,6 +84,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
       levelPerLook: levelPerLook(looks.length),
       interval: matrix.protocol.interval,
     },
+    ...(matrix.design !== undefined && { design: matrix.design }),
   });
 }
 

@@ -3,6 +3,7 @@ import {
   armSchema,
   budgetsSchema,
   cellSchema,
+  designSchema,
   engineSchema,
   modelSchema,
   nameSchema,
@@ -64,6 +65,8 @@ export const planSchema = z.strictObject({
     levelPerLook: z.number(),
     interval: z.enum(['t', 'walsh']),
   }),
+  /** Absent unless the session is an ablation. */
+  design: designSchema.optional(),
 });
 
 export type Plan = z.infer<typeof planSchema>;

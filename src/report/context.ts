@@ -67,6 +67,23 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   return `${requested} (${source}), binary ${short(build.binarySha256)}, ${settings}`;
 }
 
+/** One line an arm; of an ablation the reference, and which switches the others turn. */
+function armLines(plan: Plan, entries: readonly Entry[]): Provenance[] {
+  const { design } = plan;
+  const rows = new Map((design?.rows.slice(1) ?? []).map(({ arm, levels }) => [arm, levels]));
+  const lines = plan.arms
+    .filter(({ name }) => !rows.has(name))
+    .map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) }));
+  if (design === undefined) return lines;
+  const factors = design.factors.map(({ switch: name, low, high }) => `${name}=${low},${high}`);
+  const levels = [...rows].map(([arm, own]) => `${arm} ${own}`);
+  return [
+    ...lines,
+    { label: 'switches', text: `${factors.join(' ')} (off,on)` },
+    { label: 'other arms', text: `one letter a switch: ${levels.join(', ')}` },
+  ];
+}
+
 /** The threads and instruction set that the launches report, once each. */
 function engineText(entries: readonly Entry[]): string {
   const ready = entries.filter((entry): entry is EntryOf<'ready'> => entry.kind === 'ready');
@@ -115,7 +132,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
     ...(watched === null ? [] : [{ label: 'watched', text: watched }]),
     { label: 'engine', text: engineText(entries) },
     { label: 'model', text: modelText(context) },
-    ...plan.arms.map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) })),
+    ...armLines(plan, entries),
     { label: 'protocol', text: protocolText(plan) },
     {
       label: 'manifest',

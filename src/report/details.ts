@@ -2,6 +2,7 @@
 import { plainPercent } from '../verdict/percent.js';
 import type { Verdict } from '../verdict/schema.js';
 import { delta, interval, parityText, ratio } from './format.js';
+import { launchesDetail, noiseDetail } from './noise.js';
 import type { Row } from './rows.js';
 
 export interface Detail {
@@ -52,6 +53,8 @@ export function detailsOf(row: Row): Detail[] {
   return [
     ...effectDetail(row),
     ...sensitivityDetail(row),
+    ...noiseDetail(row),
+    ...launchesDetail(row),
     { label: 'parity', text: `${parityText(comparison)} (${parity.pairs} pairs${positions}${digest})` },
     { label: 'cold', text: cell.coldness.status },
     ...otherClockDetail(row),
@@ -63,7 +66,10 @@ export function detailsOf(row: Row): Detail[] {
 export function headline(verdict: Verdict): string {
   const required = verdict.cells.filter((cell) => cell.required);
   const passed = required.filter((cell) => cell.verdict === 'pass').length;
-  return `${verdict.result.toUpperCase()} (exit ${verdict.exitCode}): ${passed} of ${required.length} required cells pass`;
+  const word = `${verdict.result.toUpperCase()} (exit ${verdict.exitCode})`;
+  if (verdict.ablation !== undefined)
+    return `${word}: an ablation, ${passed} of ${required.length} required cells proved; no budget judged`;
+  return `${word}: ${passed} of ${required.length} required cells pass`;
 }
 
 /** What the numbers are, once for all rows. */

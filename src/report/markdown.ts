@@ -1,6 +1,7 @@
 /** The report as Markdown: `report.md`, and what a pull request shows. */
 import { markdownTable } from 'markdown-table';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import { ablationMarkdown } from './ablation.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
@@ -82,12 +83,15 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
     `**${headline(verdict)}**`,
-    mainTable(rows),
-    legend(verdict),
+    ablationMarkdown(verdict),
+    rows.length === 0 ? '' : mainTable(rows),
+    rows.length === 0 ? '' : legend(verdict),
     ...smallProtocol(context.plan).map(markdownText),
     controlList(verdict),
     notes.join('\n'),
-    `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
+    rows.length === 0
+      ? ''
+      : `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
     [...place, digests].join('\n'),
     `Check it: ${markdownCode(verifyCommand(context))}`,
   ];

@@ -42,6 +42,7 @@ function narrowed({ leftOut }: Plan): [string, string][] {
 }
 
 function tooFew(plan: Plan): [string, string][] {
+  if (plan.design !== undefined) return [];
   const { length } = plan.rounds;
   const few = `${counted(length, 'round')}: with fewer than ${fewestRounds} nothing can pass; this is only a quick look`;
   const told = smallProtocol(plan).map((text): [string, string] => ['', text]);
@@ -58,6 +59,12 @@ function nullArm({ protocol: { nullRounds } }: Plan, { nullArm: cost }: Estimate
     return [['warning', 'no null arm: nothing will show what the machine makes up by itself']];
   const text = `in ${counted(nullRounds, 'round')}: ${counted(cost.launches, 'launch', 'es')}, up to ${duration(cost.seconds)} of the time below`;
   return [['null arm', text]];
+}
+
+function ablated({ design }: Plan): [string, string][] {
+  if (design === undefined) return [];
+  const switches = design.factors.map(({ switch: name, low, high }) => `${name} ${low} or ${high}`);
+  return [['ablation', `${design.kind}, no budget is judged: ${switches.join(', ')}`]];
 }
 
 /** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
@@ -84,6 +91,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
       'decision',
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
+    ...ablated(plan),
     ...tooFew(plan),
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),

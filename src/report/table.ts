@@ -1,6 +1,7 @@
 /** The table for the terminal: 80 columns, no colour, nothing that could steer the terminal. */
 import Table from 'cli-table3';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import { ablationText } from './ablation.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
@@ -23,7 +24,7 @@ function armLines(summary: ArmSummary | undefined, name: string | null): string[
     : [...title, rate(summary), spread(summary), `n=${summary.n}`];
 }
 
-function tableText(verdict: Verdict, rows: readonly Row[]): string {
+function tableText(rows: readonly Row[]): string {
   const arms = new Set(rows.flatMap(({ comparison }) => [comparison.against, comparison.arm]));
   const named = arms.size > 2;
   const [first] = rows;
@@ -47,7 +48,7 @@ function tableText(verdict: Verdict, rows: readonly Row[]): string {
       ]),
     );
   }
-  return verdict.cells.length === 0 ? '' : table.toString();
+  return rows.length === 0 ? '' : table.toString();
 }
 
 function stageLines(row: Row): string[] {
@@ -100,9 +101,10 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   ];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
-    headline(verdict),
-    tableText(verdict, rows),
-    wrap(legend(verdict), width).join('\n'),
+    wrap(headline(verdict), width).join('\n'),
+    ablationText(verdict),
+    tableText(rows),
+    rows.length === 0 ? '' : wrap(legend(verdict), width).join('\n'),
     ...smallProtocol(context.plan).map((text) => wrap(text, width).join('\n')),
     ...rows.map(rowText),
     controlText(verdict),

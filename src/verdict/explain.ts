@@ -27,6 +27,7 @@ function seen(effect: LogEffect): string {
 
 /** Why a comparison with statistics got its verdict; empty for a plain pass. */
 export function explain(effect: LogEffect, decision: Decision, marginPercent: number): Finding[] {
+  if (decision.detail === 'measured') return [];
   const bounds = effect.deciding;
   if (bounds === null) return [tooFew(effect)];
   const interval = `between ${signedPercent(Math.exp(bounds.lower))} and ${signedPercent(Math.exp(bounds.upper))}`;

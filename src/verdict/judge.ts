@@ -10,6 +10,7 @@ import {
 import { distinct, type Finding, finding } from '../analysis/finding.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
+import { ablationOf, ablationReasons, ablationWarning } from './ablation.js';
 import { controlsOf, controlWarnings, leverReasons, orderReason } from './controls.js';
 import { exitCodeOf } from './exit-code.js';
 import { explain } from './explain.js';
@@ -194,7 +195,8 @@ function warningsOf(
     .filter((cell) => !cell.required && cell.verdict !== 'pass')
     .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
   const told = plan.cells.flatMap(({ id }, index) => controlWarnings(plan, id, controls[index] ?? []));
-  return distinct([...fewRounds(plan), ...optional, ...seen, ...told]);
+  const few = plan.design === undefined ? fewRounds(plan) : [ablationWarning];
+  return distinct([...few, ...optional, ...seen, ...told]);
 }
 
 /** The verdict that follows from plan and analysis by rule. Numbers are rounded to ten significant digits. */
@@ -210,10 +212,14 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
   const narrowed = narrowedReasons(plan);
+  const ablation = ablationOf(plan, cells, analysis.switchWitnesses);
+  // A session that ended early lacks witnesses for that reason alone.
+  const unwitnessed = session.verdict === 'pass' ? ablationReasons(ablation) : [];
   const result = worstOf([
     session.verdict,
     ...required.map((cell) => cell.verdict),
     ...(narrowed.length > 0 ? (['inconclusive'] as const) : []),
+    ...(unwitnessed.length > 0 ? (['unmatched'] as const) : []),
   ]);
   return verdictSchema.parse(
     rounded({
@@ -225,10 +231,11 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       protocol: smallCells(plan).some(({ required }) => required) ? 'small' : 'full',
       result,
       exitCode: exitCodeOf(result),
-      reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
+      reasons: distinct([...session.reasons, ...narrowed, ...unwitnessed, ...required.flatMap(cellReasons)]),
       warnings: warningsOf(plan, cells, settled, controls),
       cells,
       controls: controls.flat(),
+      ...(ablation !== undefined && { ablation }),
     }),
   );
 }

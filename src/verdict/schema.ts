@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paritySchema, phaseSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
+import { ablationSchema } from './ablation-schema.js';
 
 /** From best to worst; a cell's verdict is its worst comparison, the result the worst required cell. */
 export const verdictNames = [
@@ -83,7 +84,7 @@ export const comparisonSchema = z.strictObject({
   arm: z.string(),
   against: z.string(),
   verdict: verdictNameSchema,
-  /** `improved`, `neutral`, `slower-in-budget`, `beyond-budget`, `slower-not-cleared`; null for refusals. */
+  /** `improved`, `neutral`, `slower-in-budget`, `beyond-budget`, `slower-not-cleared`, `measured`; null for refusals. */
   detail: z.string().nullable(),
   reasons: z.array(reasonSchema),
   /** Null when a proof is missing: no statistics are shown then. */
@@ -148,6 +149,8 @@ export const verdictSchema = z.strictObject({
   warnings: z.array(reasonSchema),
   cells: z.array(cellVerdictSchema),
   controls: z.array(controlSchema),
+  /** Of a plan with a design only. */
+  ablation: ablationSchema.optional(),
 });
 
 export type Verdict = z.infer<typeof verdictSchema>;

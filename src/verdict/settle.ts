@@ -29,13 +29,18 @@ export interface SettledCell {
 /** Decision of each comparison at the first look that decides it; undefined while none does. */
 type Decided = Map<string, { decision: Decision; look: LookAnalysis }>;
 
-/** The zone rule, unless the order of launches speaks against the effect that it would decide by. */
+/**
+ * The zone rule, unless the order of launches speaks against the effect that it would decide by. An ablation decides nothing: it
+ * is measured to its end.
+ */
 function decideComparison(
+  plan: Plan,
   comparison: ComparisonAnalysis,
   marginPercent: number,
   last: boolean,
 ): Decision | null {
   if (comparison.effect === null) return null;
+  if (plan.design !== undefined) return last ? { verdict: 'pass', detail: 'measured' } : null;
   const decision = decide(comparison.effect, marginPercent, last);
   if (decision === null || !contradictedByOrder(comparison)) return decision;
   return last ? { verdict: 'inconclusive', detail: null } : null;
@@ -52,7 +57,7 @@ function decideAt(
   let open = false;
   for (const comparison of look.comparisons) {
     if (decided.has(comparison.arm) || refusalsOf(analysis, look, comparison).length > 0) continue;
-    const decision = decideComparison(comparison, cell.marginPercent, last);
+    const decision = decideComparison(plan, comparison, cell.marginPercent, last);
     if (decision === null) open = true;
     else decided.set(comparison.arm, { decision, look });
   }

@@ -3,6 +3,8 @@ import type { LogEffect } from '../analysis/effect.js';
 
 export type Decision =
   | { verdict: 'pass'; detail: 'improved' | 'neutral' | 'slower-in-budget' }
+  /** Of an ablation: everything is proved, and no budget is judged. */
+  | { verdict: 'pass'; detail: 'measured' }
   | { verdict: 'fail'; detail: 'beyond-budget' | 'slower-not-cleared' }
   | { verdict: 'inconclusive'; detail: null };
 

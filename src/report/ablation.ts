@@ -1,0 +1,155 @@
+/** What an ablation found, for a terminal and as Markdown: one table of switches a cell, the joint effect, pairs to look at. */
+import Table from 'cli-table3';
+import { markdownTable } from 'markdown-table';
+import type { Ablation, AblationCell, SwitchEffect } from '../verdict/ablation-schema.js';
+import { plainPercent, signedPercent } from '../verdict/percent.js';
+import type { CellVerdict, Verdict } from '../verdict/schema.js';
+import { markdownText, plainText } from './escape.js';
+import { workload } from './format.js';
+import { labelled, wrap } from './wrap.js';
+
+const width = 80;
+/** Inner widths; with two spaces a column and five bars they make 80. */
+const columns = [34, 8, 12, 13];
+/** Pairs that are shown; `verdict.json` has them all. */
+const shownPairs = 3;
+
+const signed = (percent: number): string => signedPercent(1 + percent / 100);
+
+/** `< 0.0001`, `0.012`. */
+const probability = (p: number): string => (p < 1e-4 ? '< 0.0001' : String(Number(p.toPrecision(2))));
+
+function claim({ effect }: SwitchEffect): string[] {
+  if (effect === null) return ['refused'];
+  if (effect.adjustedP === null) return ['no interval'];
+  return [effect.stands ? 'it matters' : 'not shown', `p ${probability(effect.adjustedP)}`];
+}
+
+function bounds(effect: { lowerPercent: number | null; upperPercent: number | null } | null): string[] {
+  if (effect === null || effect.lowerPercent === null || effect.upperPercent === null) return ['-'];
+  return [`${signed(effect.lowerPercent)}`, `to ${signed(effect.upperPercent)}`];
+}
+
+/** Cells of a line of the table, each as its own lines; the switch that changes most first, refused ones last. */
+function lines({ switches }: AblationCell): string[][][] {
+  const size = ({ effect }: SwitchEffect): number => (effect === null ? -1 : Math.abs(effect.percent));
+  return switches
+    .toSorted((a, b) => size(b) - size(a))
+    .map((own) => [
+      [own.switch, `${own.low} -> ${own.high}`],
+      [own.effect === null ? '-' : signed(own.effect.percent)],
+      bounds(own.effect),
+      claim(own),
+    ]);
+}
+
+const heads = ['switch, off -> on', 'change', 'interval', 'by Holm'];
+
+function noiseText({ noise, switches }: AblationCell, { rounds, kind }: Ablation): string {
+  const how = kind === 'one-at-a-time' ? 'one switch at a time' : 'folded Plackett-Burman design';
+  const size = `${how}, ${switches.length} switch${switches.length === 1 ? '' : 'es'}, ${rounds} round${rounds === 1 ? '' : 's'}`;
+  if (noise.percent === null) return `${size}: nothing tells the noise, so there are no intervals.`;
+  const from =
+    noise.from === 'replicates'
+      ? 'from the arms repeated over rounds'
+      : 'from what single switches do not explain, effects of pairs among it';
+  return `${size}. One launch varies by ${plainPercent(noise.percent)} (${noise.freedom} degrees of freedom, ${from}).`;
+}
+
+function jointText({ joint }: AblationCell, cell: CellVerdict | undefined): string[] {
+  if (joint === null) return ['All on against all off: not measured.'];
+  const rates = ['all-off', 'all-on'].map((arm) => cell?.arms[arm]?.median.toFixed(2));
+  const moved = rates.every((rate) => rate !== undefined) ? ` (${rates.join(' -> ')} tok/s)` : '';
+  const range = joint.lowerPercent === null ? '' : `, ${bounds(joint).join(' ')}`;
+  return [
+    `All on against all off, as measured: ${signed(joint.percent)}${range}${moved}. Effects of single switches are not multiplied: each depends on what the others are.`,
+  ];
+}
+
+function pairTexts({ pairs, noise }: AblationCell): string[] {
+  if (pairs.length === 0) return [];
+  const told = noise.from === 'replicates' ? 'ranked with false-discovery rates' : 'by size alone';
+  const title = `Pairs, exploratory, ${told}: half of what one switch of a pair does more when the other is on.`;
+  const texts = pairs.slice(0, shownPairs).map(({ pairs: aliases, percent, adjustedP, mixed }) => {
+    const names = aliases.map((pair) => pair.join(' x ')).join(' or ');
+    const rank = adjustedP === null ? '' : `, q ${probability(adjustedP)}`;
+    return `${signed(percent)}${rank}: ${names}${mixed ? ', mixed with parts of other pairs' : ''}`;
+  });
+  const more =
+    pairs.length > shownPairs ? [`${pairs.length - shownPairs} smaller ones are in verdict.json`] : [];
+  return [title, ...[...texts, ...more].map((text) => `- ${text}`)];
+}
+
+const refusedTexts = ({ refused }: AblationCell): string[] =>
+  refused.length === 0 ? [] : [`Refused arms: ${refused.join(', ')}. What needs them has no effect here.`];
+
+/** What is said under a table, one paragraph or item a text. */
+const texts = (own: AblationCell, ablation: Ablation, cell: CellVerdict | undefined): string[] => [
+  noiseText(own, ablation),
+  ...jointText(own, cell),
+  ...refusedTexts(own),
+  ...pairTexts(own),
+];
+
+const legend = ({ jointLevel, cells }: Ablation, { clock }: Verdict): string =>
+  `A change is that of the rate by ${clock === 'cpu' ? 'CPU' : 'wall'} time from off to on, in the mean over the arms of this design that differ in it. The intervals are those of Holm's steps: one leaves out no change just when "it matters" stands, with a chance of ${plainPercent(100 * jointLevel)} of any false claim over all ${cells.reduce((count, cell) => count + cell.switches.length, 0)}.`;
+
+const witnessTexts = ({ witnesses }: Ablation): string[] =>
+  witnesses.map(({ switch: name, message }) => `${name}: ${message}`);
+
+/** Title of a cell as in other tables. */
+function titled(verdict: Verdict): { own: AblationCell; cell: CellVerdict | undefined; title: string }[] {
+  return (verdict.ablation?.cells ?? []).map((own) => {
+    const cell = verdict.cells.find(({ id }) => id === own.cell);
+    return { own, cell, title: cell === undefined ? own.cell : workload(cell) };
+  });
+}
+
+/** Lines of a paragraph, or of an item with its dash in front. */
+const wrapped = (text: string): string[] =>
+  text.startsWith('- ') ? labelled('-', plainText(text.slice(2)), 2, width) : wrap(plainText(text), width);
+
+/** For a terminal, 80 columns; empty when the session is no ablation. */
+export function ablationText(verdict: Verdict): string {
+  const { ablation } = verdict;
+  if (ablation === undefined) return '';
+  const cells = titled(verdict).map(({ own, cell, title }) => {
+    const table = new Table({
+      colWidths: columns.map((inner) => inner + 2),
+      style: { head: [], border: [] },
+    });
+    const fit = (line: readonly (readonly string[])[]): string[] =>
+      line.map((parts, index) =>
+        parts.flatMap((part) => wrap(plainText(part), columns[index] ?? width)).join('\n'),
+      );
+    table.push(fit(heads.map((head) => [head])), ...lines(own).map(fit));
+    const below = texts(own, ablation, cell).flatMap(wrapped);
+    return [...wrap(plainText(title), width), table.toString(), ...below].join('\n');
+  });
+  const seen = ['What shows that each switch worked:', ...witnessTexts(ablation).map((text) => `- ${text}`)];
+  const said = seen.flatMap(wrapped).join('\n');
+  return [...cells, wrap(legend(ablation, verdict), width).join('\n'), said].join('\n\n');
+}
+
+/** As Markdown; empty when the session is no ablation. */
+export function ablationMarkdown(verdict: Verdict): string {
+  const { ablation } = verdict;
+  if (ablation === undefined) return '';
+  const cells = titled(verdict).map(({ own, cell, title }) => {
+    const body = lines(own).map(([name = [], change = [], interval = [], found = []]) =>
+      [name.join(' '), change.join(), interval.join(' '), found.join(', ')].map(markdownText),
+    );
+    const table = markdownTable([heads.map(markdownText), ...body], { align: ['l', 'r', 'r', 'l'] });
+    const below = texts(own, ablation, cell).map((text) =>
+      text.startsWith('- ') ? `- ${markdownText(text.slice(2))}` : markdownText(text),
+    );
+    return [`#### ${markdownText(title)}`, table, ...below].join('\n\n');
+  });
+  const seen = witnessTexts(ablation).map((text) => `- ${markdownText(text)}`);
+  return [
+    ...cells,
+    markdownText(legend(ablation, verdict)),
+    'What shows that each switch worked:',
+    seen.join('\n'),
+  ].join('\n\n');
+}
