@@ -35,9 +35,9 @@ const propsSchema = z.looseObject({
   nonce: z.string(),
   build_digest: z.string(),
   model: z.looseObject({ sha256: sha256Schema }),
-  tokenizer_sha256: sha256Schema.nullish(),
   threads: count,
   isa: z.string(),
+  tokenizer_sha256: sha256Schema.nullish(),
   switches: z.record(z.string(), z.string()),
   counters: z.record(z.string(), count),
 });
