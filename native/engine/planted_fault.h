@@ -38,13 +38,13 @@ struct PlantedFault {
 std::int64_t windowWith(const PlantedFault& planted, std::int64_t window);
 std::int64_t topKWith(const PlantedFault& planted, std::int64_t topK);
 
-// Routes of the tokens at positions `start` and on, [tokens][used] each, spoilt. `scaledLayer`: they belong to the layer
-// whose expert has wrong scales. Scales that are doubled double the expert's output exactly, as a doubled weight does.
+// Spoils the routes of the tokens at positions `start` and on, [tokens][used] each. `scaledLayer`: they belong to the
+// layer whose expert has wrong scales. Doubled scales double the expert's output exactly, as a doubled weight does.
 void spoilRoutes(PlantedFault& planted, bool scaledLayer, std::int64_t experts, std::int64_t start, std::int64_t tokens,
                  std::int64_t used, std::int32_t* chosen, float* weights);
 
 // Takes the first `hidden` entries, which lie before `firstSeen`, out of what a query reads: out of `keys`, which begin
-// with `windowRows` others, or, where a mask says what is kept (a byte a key, every visible entry is a key), out of that.
+// with `windowRows` others, or, where a mask says what is kept (every visible entry is a key then), out of that.
 void hideOlderHalf(const float* firstSeen, std::int64_t hidden, std::size_t windowRows, std::vector<const float*>& keys,
                    std::vector<std::uint8_t>& kept);
 

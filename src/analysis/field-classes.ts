@@ -63,7 +63,8 @@ const machine: FieldClass[] = [
     ['numa.nodes', 'number of NUMA nodes'],
     ['memory.total', 'amount of memory'],
     ['gpu.list', 'graphics processors'],
-    ['gpu.vbios', 'firmware of graphics processors (VBIOS)'],
+    ['gpu.vbios', 'VBIOS of graphics processors'],
+    ['gpu.firmware', 'firmware of graphics processors'],
     ['gpu.memory', 'memory of graphics processors'],
   ),
   ...rows('shared', leaveAlone)(

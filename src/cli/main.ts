@@ -45,7 +45,7 @@ const COMMANDS: Record<
   },
   matrix: { summary: 'list, show and check matrices', load: () => import('./matrix.js') },
   oracle: {
-    summary: 'grade the prompts of a matrix by faults planted into the engine: which would they show?',
+    summary: 'grade the prompts of a matrix by planted faults: which would its outputs have shown?',
     load: () => import('./oracle.js'),
   },
   doctor: {

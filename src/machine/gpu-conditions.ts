@@ -20,13 +20,17 @@ function ofSensors(file: string): string[] {
   });
 }
 
-/** Lines of `/proc/driver/nvidia/gpus/*` that tell what a card is; its serial number stays untold. */
-function nvidiaCards(field: string): string[] {
-  return list(`${NVIDIA}/gpus`).flatMap((address) => {
-    const text = readText(`${NVIDIA}/gpus/${address}/information`) ?? '';
-    return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(text)?.[1] ?? [];
-  });
+/** A field of `/proc/driver/nvidia/gpus/*`, which says question marks while a card sleeps. Pure. */
+export function nvidiaField(information: string, field: string): string | undefined {
+  const value = new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(information)?.[1]?.trim();
+  return value?.includes('?') ? undefined : value;
 }
+
+/** A field of each card of NVIDIA. Serial numbers and unique ids stay untold. */
+const nvidiaCards = (field: string): string[] =>
+  list(`${NVIDIA}/gpus`).flatMap(
+    (address) => nvidiaField(readText(`${NVIDIA}/gpus/${address}/information`) ?? '', field) ?? [],
+  );
 
 const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));
 
@@ -64,6 +68,7 @@ export function gpuConditions(): Record<string, string | null> {
     'gpu.list': gpuList(),
     'gpu.driver': driver(),
     'gpu.vbios': listed([...(ofCards('vbios_version')?.split(', ') ?? []), ...nvidiaCards('Video BIOS')]),
+    'gpu.firmware': listed(nvidiaCards('GPU Firmware')),
     'gpu.memory': ofCards('mem_info_vram_total'),
     'gpu.powerCap': listed(ofSensors('power1_cap')),
     'gpu.performanceLevel': ofCards('power_dpm_force_performance_level'),

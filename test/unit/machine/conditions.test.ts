@@ -10,7 +10,7 @@ import { requiredFields } from '../../../src/analysis/field-classes.js';
 import { sha256 } from '../../../src/digest.js';
 import { groupOf, lineage } from '../../../src/machine/cgroup-conditions.js';
 import { gatherConditions } from '../../../src/machine/conditions.js';
-import { nvidiaDriver } from '../../../src/machine/gpu-conditions.js';
+import { nvidiaDriver, nvidiaField } from '../../../src/machine/gpu-conditions.js';
 import { listenersOf, listeningInodes } from '../../../src/machine/listener.js';
 import { executableMappings, mappedDigest } from '../../../src/machine/mapped-files.js';
 import { runtimeVersions } from '../../../src/machine/process-conditions.js';
@@ -65,6 +65,15 @@ test('the driver of NVIDIA is named by both of its kernel modules', () => {
   assert.equal(nvidiaDriver(closed), '535.104.05');
   assert.equal(nvidiaDriver(open), '550.54.15');
   assert.equal(nvidiaDriver(''), undefined);
+});
+
+test('a card of NVIDIA tells its firmware, and nothing while it sleeps', () => {
+  const awake = 'Model: \t\t NVIDIA H200\nVideo BIOS: \t 96.00.a5.00.1a\nGPU Firmware: \t 580.159.04\n';
+  assert.equal(nvidiaField(awake, 'Model'), 'NVIDIA H200');
+  assert.equal(nvidiaField(awake, 'Video BIOS'), '96.00.a5.00.1a');
+  assert.equal(nvidiaField(awake, 'GPU Firmware'), '580.159.04');
+  assert.equal(nvidiaField('Video BIOS: \t ??.??.??.??.??\n', 'Video BIOS'), undefined);
+  assert.equal(nvidiaField(awake, 'None'), undefined);
 });
 
 describe('the process that listens', () => {
