@@ -152,7 +152,7 @@ describe('the null arm', () => {
       const switches = { ...entry.witness.switches, DFLASH_OTHER: '1' };
       return { ...entry, witness: { ...entry.witness, switches } };
     });
-    assert.deepEqual(codesOf(comparisonOf(judge(plan, analyse(plan, apart))).reasons), ['switch-differs']);
+    assert.equal(only(comparisonOf(judge(plan, analyse(plan, apart))).reasons).code, 'switch-differs');
     const other = entries.map((entry) =>
       entry.kind === 'build' && entry.arms.includes('null') ? { ...entry, toolchain: { cmake: '4' } } : entry,
     );
