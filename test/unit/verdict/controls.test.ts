@@ -76,6 +76,9 @@ describe('the null arm', () => {
         /base against itself [+-]\d+\.\d+ % \(.* to .*, 2 rounds\), at most ±1 %/,
       );
       assert.equal(only(controlsOf(verdict, 'null')).status, 'exceeded');
+      // Slot and order are of the effect, which a refused comparison does not show.
+      const names = verdict.controls.map(({ name }) => name);
+      assert.deepEqual(names, ['null', 'warm-up', 'warm-up']);
     }
   });
 
