@@ -61,17 +61,21 @@ export function leverReasons(plan: Plan, look: LookAnalysis, arm: string): Findi
     );
 }
 
-const isShown = ({ refusals }: SettledComparison): boolean =>
-  refusals.flatMap(({ reasons }) => reasons).every(({ code }) => ownCodes.includes(code));
+const refusedByOthers = ({ refusals }: SettledComparison): boolean =>
+  refusals.flatMap(({ reasons }) => reasons).some(({ code }) => !ownCodes.includes(code));
 
-/** The controls of a cell; none where a proof is missing, because statistics are shown of nothing that is not proved. */
+/**
+ * The controls of a cell; none where a proof is missing, because statistics are shown of nothing that is not proved. Where a
+ * control itself refuses, those that speak of an effect are left out with it.
+ */
 export function controlsOf(cell: SettledCell): Control[] {
-  const shown = cell.comparisons.filter(isShown);
-  if (shown.length === 0) return [];
+  if (cell.comparisons.every(refusedByOthers)) return [];
+  const shown = cell.comparisons.filter(({ refusals }) => refusals.length === 0);
+  const { readings } = cell.look.controls;
   const ofComparisons = shown.flatMap(({ arm, look }) =>
     look.comparisons.filter((comparison) => comparison.arm === arm).flatMap(({ controls }) => controls),
   );
-  return [...cell.look.controls.readings, ...ofComparisons];
+  return [...readings.filter(({ name }) => shown.length > 0 || name !== 'lever-off'), ...ofComparisons];
 }
 
 /** Warnings of a cell: what was seen of its controls that does not refuse, and controls that are not there. */
