@@ -9,11 +9,13 @@ import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
 import { type LogEffect, logEffect } from './effect.js';
 import { distinct, type Finding } from './finding.js';
+import { floorWarnings, impossibleSpeeds } from './floor.js';
 import { mismatchesOf, sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { type Parity, parityOf } from './parity.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
 import { logRatios, retained, summaryOf } from './summary.js';
+import { warmAcrossUnseen } from './warm-across.js';
 
 /** One arm against the reference, over the rounds of a look. */
 export interface ComparisonAnalysis {
@@ -77,7 +79,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
       against,
       mismatches: [
         ...mismatchesOf(plan, seen, arm, against, rounds),
-        ...clockMismatches(cell, base, head, clock),
+        ...clockMismatches(plan, cell, base, head),
       ],
       parity: parityOf(plan, cell, base, head),
       effect: ratios.length === 0 ? null : logEffect(ratios, plan.decision),
@@ -86,13 +88,15 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches),
-    impossible: impossibleTimes(cell, samples, clock),
+    coldness: coldnessOf(cell, launches, clock),
+    impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: contaminationOf(launches, clock),
     warnings: [
       ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),
       ...loadWarnings(launches, clock),
+      ...warmAcrossUnseen(plan.protocol.warmups),
+      ...floorWarnings(plan, launches),
     ],
     arms: Object.fromEntries(arms),
     comparisons,

@@ -12,7 +12,7 @@ export function contaminationOf(launches: readonly Launch[], clock: Clock): Find
     if (launch.load === undefined) {
       return [finding('load-unknown', `${launch.id}: what else the machine did was not recorded`)];
     }
-    const { foreignCpuShare, swapIns } = launch.load;
+    const { foreignCpuShare, swapIns, majorFaults } = launch.load;
     const findings: Finding[] = [];
     if (clock === 'wall' && foreignCpuShare > limits.foreignCpuShare) {
       const message = `${launch.id}: others used ${percent(foreignCpuShare)} of the machine, at most ${percent(limits.foreignCpuShare)} is borne; quiet it, or let CPU time decide`;
@@ -21,6 +21,10 @@ export function contaminationOf(launches: readonly Launch[], clock: Clock): Find
     if (swapIns > limits.swapIns) {
       const message = `${launch.id}: ${swapIns} pages came back from swap, at most ${limits.swapIns} are borne; free memory`;
       findings.push(finding('swapping', message));
+    }
+    if (majorFaults > limits.majorFaults) {
+      const message = `${launch.id}: the engine waited for the disk ${majorFaults} times, at most ${limits.majorFaults} are borne; its model does not stay in memory`;
+      findings.push(finding('major-faults', message));
     }
     return findings;
   });

@@ -9,10 +9,10 @@ import { type Build, buildOf, type Launch, launchesOf, type Observations } from 
 const shared = ['modelSha256', 'threads', 'isa'] as const;
 type Shared = (typeof shared)[number];
 
-const words: Record<Shared, string> = {
-  modelSha256: 'model',
-  threads: 'number of threads',
-  isa: 'instruction set',
+const words: Record<Shared, { code: string; what: string }> = {
+  modelSha256: { code: 'modelsha256-differs', what: 'model' },
+  threads: { code: 'threads-differs', what: 'number of threads' },
+  isa: { code: 'isa-differs', what: 'instruction set' },
 };
 
 function sharedFindings(launches: readonly Launch[], fields: readonly Shared[] = shared): Finding[] {
@@ -20,13 +20,16 @@ function sharedFindings(launches: readonly Launch[], fields: readonly Shared[] =
   return fields.flatMap((field) => {
     const values = new Set(witnesses.map((witness) => witness[field]));
     if (values.size <= 1) return [];
-    return [
-      finding(
-        `${field.toLowerCase()}-differs`,
-        `the launches differ in ${words[field]}: ${[...values].join(', ')}`,
-      ),
-    ];
+    const { code, what } = words[field];
+    return [finding(code, `the launches differ in ${what}: ${[...values].join(', ')}`)];
   });
+}
+
+/** One text is not the same tokens to two tokenizers. An engine that does not say which it has is not held to it. */
+function tokenizerFindings(launches: readonly Launch[]): Finding[] {
+  const digests = new Set(launches.flatMap((launch) => launch.ready?.witness.tokenizerSha256 ?? []));
+  if (digests.size <= 1) return [];
+  return [finding('tokenizer-differs', `the launches differ in tokenizer: ${[...digests].join(', ')}`)];
 }
 
 /** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
@@ -126,6 +129,7 @@ export function mismatchesOf(
   return distinct([
     ...identities,
     ...sharedFindings([...bases, ...heads]),
+    ...tokenizerFindings([...bases, ...heads]),
     ...(base === undefined || head === undefined
       ? []
       : buildFindings(base, head, configuredApart(plan, arm, against))),

@@ -25,9 +25,12 @@ const completionSchema = z.looseObject({
     prompt_cpu_ms: ms.nullish(),
     predicted_ms: ms.nullish(),
     predicted_cpu_ms: ms.nullish(),
+    chunk: count.nullish(),
   }),
   stages: stagesSchema.nullish(),
   logits_sha256: sha256Schema.nullish(),
+  logits_nonfinite: count.nullish(),
+  chunk: count.nullish(),
   completion_probabilities: z.array(probabilitySchema).nullish(),
 });
 
@@ -37,6 +40,7 @@ const propsSchema = z.looseObject({
   model: z.looseObject({ sha256: sha256Schema }),
   threads: count,
   isa: z.string(),
+  tokenizer_sha256: sha256Schema.nullish(),
   switches: z.record(z.string(), z.string()),
   counters: z.record(z.string(), count),
 });
@@ -99,6 +103,8 @@ export function readCompletion(body: string): Completion {
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
     stages: stages ?? {},
+    chunk: timings.chunk ?? answer.chunk ?? undefined,
+    nonFiniteLogits: answer.logits_nonfinite ?? undefined,
     probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
       top.map(({ id, logprob }): [number, number] => [id, logprob]),
     ),
@@ -115,6 +121,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       modelSha256: props.model.sha256,
       threads: props.threads,
       isa: props.isa,
+      tokenizerSha256: props.tokenizer_sha256 ?? undefined,
       switches: props.switches,
     },
     counters: props.counters,

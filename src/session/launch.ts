@@ -7,7 +7,7 @@ import { evidenceName } from '../journal/evidence.js';
 import { watchLoad } from '../machine/load.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
-import { promptTokens } from '../plan/prompts.js';
+import { promptDigest, promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';
@@ -120,7 +120,7 @@ async function measure(
   const { plan, journal } = context;
   const complete = (prompt: Prompt, cell: PlannedCell, reuseCache: boolean, suffix: string) =>
     running.complete({
-      tokens: [...promptTokens(plan, prompt.id)],
+      tokens: [...promptTokens(plan, prompt.id, launch)],
       generatedTokens: generatedTokens(plan, cell, prompt.kind),
       chunk: cell.chunk,
       reuseCache,
@@ -146,7 +146,7 @@ async function measure(
   for (const cell of cells) {
     for (const purpose of ['warmup', 'sample', 'parity'] as const) {
       for (const prompt of plan.prompts.filter(({ cell: id, kind }) => id === cell.id && kind === purpose)) {
-        const { id, index, sha256: promptSha256 } = prompt;
+        const { id, index } = prompt;
         const answer = await complete(prompt, cell, false, `${purpose}-${index}`);
         journal.append({
           kind: 'sample',
@@ -155,7 +155,7 @@ async function measure(
           purpose,
           index,
           prompt: id,
-          promptSha256,
+          promptSha256: promptDigest(plan, id, launch),
           answer,
         });
       }
