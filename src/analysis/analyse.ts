@@ -6,7 +6,7 @@ import type { ArmSummary } from '../verdict/schema.js';
 import { clockMismatches } from './clock-agreement.js';
 import { type Coldness, coldnessOf } from './coldness.js';
 import { missingOf } from './completeness.js';
-import { contaminationOf, loadWarnings } from './contamination.js';
+import { contaminationOf, leftBehind, loadWarnings } from './contamination.js';
 import { type LogEffect, logEffect } from './effect.js';
 import { distinct, type Finding } from './finding.js';
 import { floorWarnings, impossibleSpeeds } from './floor.js';
@@ -90,7 +90,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     missing: missingOf(plan, seen, cell, rounds),
     coldness: coldnessOf(cell, launches, clock),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
-    contamination: contaminationOf(launches, clock),
+    contamination: [...contaminationOf(launches, clock), ...leftBehind(launches)],
     warnings: [
       ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),

@@ -6,7 +6,7 @@ import type { Clock } from './rate.js';
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** Foreign load and swapping that void a launch. CPU time bears foreign load (a warning); wall time does not. */
+/** Foreign load, swapping and waits for the disk that void a launch. CPU time bears foreign load (a warning); wall time does not. */
 export function contaminationOf(launches: readonly Launch[], clock: Clock): Finding[] {
   const found = launches.filter(finished).flatMap((launch) => {
     if (launch.load === undefined) {
@@ -38,4 +38,13 @@ export function loadWarnings(launches: readonly Launch[], clock: Clock): Finding
   if (clock === 'wall' || loaded.length === 0) return [];
   const message = `others used up to ${percent(Math.max(...loaded))} of the machine in ${loaded.length} of ${launches.length} launches; CPU time bears it, wall time does not`;
   return [finding('foreign-load', message)];
+}
+
+/** Processes that outlived their engine. They are ended before the next launch; what they did in their own is unknown. */
+export function leftBehind(launches: readonly Launch[]): Finding[] {
+  return launches.filter(finished).flatMap(({ id, stop }) => {
+    if (stop?.left === undefined) return [];
+    const message = `${id}: ${stop.left.join(', ')} outlived the engine and had to be killed; what ran beside the samples is unknown`;
+    return [finding('stray-child', message)];
+  });
 }

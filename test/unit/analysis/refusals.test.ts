@@ -196,6 +196,13 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     14,
     (draft) => (draft.kind === 'load' && inHead(draft) ? { ...draft, majorFaults: 65 } : draft),
   ],
+  [
+    'a process that outlived its engine',
+    'contaminated',
+    'stray-child',
+    14,
+    (draft) => (draft.kind === 'stop' && inHead(draft) ? { ...draft, left: ['sh', 'sleep'] } : draft),
+  ],
   ['an unknown load', 'contaminated', 'load-unknown', 14, (draft) => (draft.kind === 'load' ? null : draft)],
   // Parity
   [
