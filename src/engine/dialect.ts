@@ -90,7 +90,8 @@ const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {
  */
 export function readCompletion(body: string): Completion {
   const answer = read(completionSchema, 'answer', body);
-  const { tokens, timings, stages, logits_sha256: logitsSha256 } = answer;
+  const { tokens, timings, stages, logits_sha256: logitsSha256, logits_nonfinite: nonFiniteLogits } = answer;
+  const chunk = timings.chunk ?? answer.chunk;
   return {
     cacheN: timings.cache_n ?? null,
     promptN: timings.prompt_n ?? null,
@@ -103,8 +104,8 @@ export function readCompletion(body: string): Completion {
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
     stages: stages ?? {},
-    chunk: timings.chunk ?? answer.chunk ?? undefined,
-    nonFiniteLogits: answer.logits_nonfinite ?? undefined,
+    ...(chunk != null && { chunk }),
+    ...(nonFiniteLogits != null && { nonFiniteLogits }),
     probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
       top.map(({ id, logprob }): [number, number] => [id, logprob]),
     ),
@@ -114,6 +115,7 @@ export function readCompletion(body: string): Completion {
 /** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
 export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
   const props = read(propsSchema, '/props', body);
+  const { tokenizer_sha256: tokenizerSha256 } = props;
   return {
     witness: {
       nonce: props.nonce,
@@ -121,7 +123,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       modelSha256: props.model.sha256,
       threads: props.threads,
       isa: props.isa,
-      tokenizerSha256: props.tokenizer_sha256 ?? undefined,
+      ...(tokenizerSha256 != null && { tokenizerSha256 }),
       switches: props.switches,
     },
     counters: props.counters,

@@ -127,11 +127,11 @@ function readLive<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Name of the first field that differs, or null. */
+/** Name of the first field that differs, or null; one that only one of them has differs. */
 function firstDifference<T extends object>(recorded: T, said: T): string | null {
-  for (const [field, value] of Object.entries(said)) {
-    if (!isDeepStrictEqual(value, Object.entries(recorded).find(([name]) => name === field)?.[1]))
-      return field;
+  const [ours, theirs] = [new Map(Object.entries(recorded)), new Map(Object.entries(said))];
+  for (const field of new Set([...theirs.keys(), ...ours.keys()])) {
+    if (!isDeepStrictEqual(theirs.get(field), ours.get(field))) return field;
   }
   return null;
 }
