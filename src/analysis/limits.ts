@@ -25,6 +25,8 @@ export const limits = {
   clockHz: 6.5e9,
   /** Share by which samples may outrun the new prompt of the last warm-up, beyond what they did in the session's first launch. */
   warmGain: 0.25,
+  /** The same where an arm has fewer than three later launches, of which one slow warm-up would be half. */
+  warmGainOfFew: 1,
   /** Of what they did there, this factor is taken for warming up at most. */
   warmUpFactor: 2,
   /** Page faults of the engine that went to disk during a launch: beyond it what was timed is the disk. */

@@ -43,9 +43,9 @@ export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[
   });
   const [first, ...later] = gains;
   if (first === undefined) return [];
-  const allowed = excused(first) + Math.log(1 + limits.warmGain);
   return [...new Set(later.map(({ arm }) => arm))].flatMap((arm) => {
     const own = later.filter((launch) => launch.arm === arm).map(({ gain }) => gain);
+    const allowed = excused(first) + Math.log1p(own.length < 3 ? limits.warmGainOfFew : limits.warmGain);
     const beyond = own.filter((gain) => gain > allowed);
     if (2 * beyond.length < own.length) return [];
     const message =

@@ -69,13 +69,20 @@ describe('samples that outrun the new prompt of a warm-up', () => {
     );
   });
 
-  test('are refused in a single round', () => {
+  test('are refused in a single round, where they are more than twice as fast', () => {
     const one = makePlan({ protocol: { warmups: 1, samples: 3, looks: [1], clock: 'cpu' } });
     refused(
       verdictOf(
         one,
-        faster(1.3, ({ launch }) => launch !== first),
+        faster(2.1, ({ launch }) => launch !== first),
       ),
+    );
+    assert.equal(
+      verdictOf(
+        one,
+        faster(1.9, ({ launch }) => launch !== first),
+      ).result,
+      'inconclusive',
     );
   });
 
