@@ -14,12 +14,16 @@ import { median } from './statistics.js';
 const prefillRate = ({ answer }: Sample, clock: Clock): number | null =>
   rateOf(answer, 'prefill', clock) ?? rateOf(answer, 'prefill', 'wall');
 
-/** ln(median prefill rate of the samples / prefill rate of the last warm-up) of a launch; null when one is missing. */
+/**
+ * ln(prefill rate of the samples / prefill rate of the last warm-up) of a launch; null when one is missing. The rate is the median, or
+ * that of the first sample where it is lower: what is remembered is fast at once, what is still warming up becomes it.
+ */
 function gainOf(launch: Launch, cell: PlannedCell, clock: Clock): number | null {
   const warmup = samplesOf(launch, cell.id, 'warmup').at(-1);
   const novel = warmup === undefined ? null : prefillRate(warmup, clock);
   const rates = samplesOf(launch, cell.id, 'sample').flatMap((sample) => prefillRate(sample, clock) ?? []);
-  return novel === null || rates.length === 0 ? null : Math.log(median(rates) / novel);
+  const [first] = rates;
+  return novel === null || first === undefined ? null : Math.log(Math.min(first, median(rates)) / novel);
 }
 
 const times = (logarithm: number): string => `${Number(Math.exp(logarithm).toPrecision(3))} times`;
