@@ -99,8 +99,16 @@ describe('samples that outrun the new prompt of a warm-up', () => {
   test('are borne where the first launch had them too: that is warming up', () =>
     borne(faster(1.9, () => true)));
 
-  test('are borne where the first of them is as slow as the warm-up: that is too few warm-ups', () =>
-    borne(faster(3, ({ launch, index }) => launch !== first && index > 0)));
+  test('are borne where the first of them is as slow as the warm-up: that is too few warm-ups', () => {
+    const begun = new Set<string>();
+    borne(
+      faster(3, ({ launch }) => {
+        const isFirst = !begun.has(launch);
+        begun.add(launch);
+        return launch !== first && !isFirst;
+      }),
+    );
+  });
 
   test('are borne in fewer than half of the launches: those are hiccups of the warm-up', () =>
     borne(faster(3, ({ launch }) => ['r1-head', 'r3-head'].includes(launch))));
@@ -121,9 +129,7 @@ describe('samples that outrun the new prompt of a warm-up', () => {
     const bare = makePlan({ protocol: { warmups: 0, samples: 3, looks: [6], clock: 'cpu' } });
     const verdict = verdictOf(bare);
     assert.equal(verdict.result, 'pass');
-    assert.deepEqual(
-      verdict.warnings.map(({ code }) => code),
-      ['no-warm-ups'],
-    );
+    assert.ok(verdict.warnings.some(({ code }) => code === 'no-warm-ups'));
+    assert.ok(!verdictOf(plan).warnings.some(({ code }) => code === 'no-warm-ups'));
   });
 });
