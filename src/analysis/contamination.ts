@@ -39,12 +39,3 @@ export function loadWarnings(launches: readonly Launch[], clock: Clock): Finding
   const message = `others used up to ${percent(Math.max(...loaded))} of the machine in ${loaded.length} of ${launches.length} launches; CPU time bears it, wall time does not`;
   return [finding('foreign-load', message)];
 }
-
-/** Processes that outlived their engine. They are ended before the next launch; what they did in their own is unknown. */
-export function leftBehind(launches: readonly Launch[]): Finding[] {
-  return launches.filter(finished).flatMap(({ id, stop }) => {
-    if (stop?.left === undefined) return [];
-    const message = `${id}: ${stop.left.join(', ')} outlived the engine and had to be killed; what ran beside the samples is unknown`;
-    return [finding('stray-child', message)];
-  });
-}

@@ -63,14 +63,14 @@ function promptOf(plan: Plan, promptId: string): Prompt {
 }
 
 /**
- * Token ids of a prompt as they are sent in a launch. The salt of a warm-up is drawn anew for each launch of each session, so that
- * a warm-up is new to any cache however long it lives; all other prompts are the same in every launch.
+ * Token ids of a prompt as they are sent in a launch; without one, as the plan has them. The salt of a warm-up is drawn anew for each
+ * launch of each session, so that it is new to any cache however long that lives; all other prompts are the same in every launch.
  * @throws QualifyError `ERR_QUALIFY_PLAN_INVALID` (exit 16) when the plan has no such prompt or another digest.
  */
-export function promptTokens(plan: Plan, promptId: string, launch: string): Uint32Array {
+export function promptTokens(plan: Plan, promptId: string, launch?: string): Uint32Array {
   const ids = plannedTokens(plan, promptId);
   const { kind, saltTokens: salted } = promptOf(plan, promptId);
-  if (kind !== 'warmup') return ids;
+  if (kind !== 'warmup' || launch === undefined) return ids;
   const stream = new Stream(plan.seed, `prompt:${promptId}:${plan.session}:${launch}`);
   return ids.map((id, at) => (at < salted ? stream.below(plan.vocabulary) : id));
 }

@@ -31,6 +31,7 @@ test('prompts have their exact length, ordinary ids, and the digest of the plan'
     assert.ok(ids.every((id) => id < plan.vocabulary));
     assert.equal(tokensDigest(ids), promptDigest(plan, prompt.id, 'r00-0-base'));
     assert.equal(tokensDigest(ids) === prompt.sha256, prompt.kind !== 'warmup');
+    assert.equal(tokensDigest(promptTokens(plan, prompt.id)), prompt.sha256);
   }
 });
 
