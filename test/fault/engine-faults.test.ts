@@ -36,7 +36,10 @@ describe('engine faults', () => {
     test(`${fault} ends with exit code ${exitCode}`, async (t) => {
       const home = new Home();
       t.after(() => home.remove());
-      const timeouts = { requestTimeoutSeconds: 2, readyTimeoutSeconds: fault === 'never-ready' ? 2 : 20 };
+      const timeouts = {
+        requestTimeoutSeconds: fault.startsWith('hang') ? 4 : 60,
+        readyTimeoutSeconds: fault === 'never-ready' ? 2 : 60,
+      };
       const matrix = home.fakeMatrix({ head: { FAKE_FAULT: fault } }, { looks: [1], ...timeouts });
       const result = await home.run('run', matrix, '--out', 'run');
       assert.equal(result.exitCode, exitCode, result.stderr);
