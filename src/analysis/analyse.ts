@@ -10,12 +10,15 @@ import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
 import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
+import { floorWarnings, impossibleSpeeds } from './floor.js';
+import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
 import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
 import { retained, summaryOf } from './summary.js';
 import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
+import { warmAcrossUnseen } from './warm-across.js';
 
 /** A cell over the first `rounds` rounds. */
 export interface LookAnalysis {
@@ -71,14 +74,16 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches),
-    impossible: impossibleTimes(cell, samples, clock),
-    contamination: contaminationOf(plan, launches),
+    coldness: coldnessOf(cell, launches, clock),
+    impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
+    contamination: [...contaminationOf(plan, launches), ...leftBehind(launches)],
     warnings: [
       ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
       ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),
       ...loadWarnings(plan, launches),
+      ...warmAcrossUnseen(plan.protocol.warmups),
+      ...floorWarnings(plan, launches),
     ],
     arms: Object.fromEntries(arms),
     comparisons,

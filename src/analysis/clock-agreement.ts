@@ -1,5 +1,6 @@
 /** Do two arms tell the time alike? A server that passes its time off as less in one arm would be the faster for it. */
-import type { PlannedCell } from '../plan/schema.js';
+import type { Plan, PlannedCell } from '../plan/schema.js';
+import { fewestRounds, type LogEffect, type LogInterval, logEffect } from './effect.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 import type { Launch, Sample } from './observations.js';
@@ -17,19 +18,32 @@ interface Times {
 /** Wall time that the server accounts for. What it does not tell, it does not account for. */
 export const claimedMs = ({ answer }: Sample): number => (answer.promptMs ?? 0) + (answer.predictedMs ?? 0);
 
-function timesOf(samples: readonly Sample[]): Times {
+function timesOf(cell: PlannedCell, samples: readonly Sample[]): Times {
+  const claimed = (sample: Sample): number => spentMs(cell, sample);
   return {
     client: median(samples.map((sample) => sample.answer.clientMs)),
-    claimed: median(samples.map(claimedMs)),
-    gap: median(samples.map((sample) => sample.answer.clientMs - claimedMs(sample))),
+    claimed: median(samples.map(claimed)),
+    gap: median(samples.map((sample) => sample.answer.clientMs - claimed(sample))),
   };
 }
+
+/**
+ * Of the time that is claimed, what there are tokens for. A single token ends the prefill: time that is claimed for decoding after it is
+ * time that the prefill passes on.
+ */
+const spentMs = (cell: PlannedCell, sample: Sample): number =>
+  cell.generatedTokens > 1 ? claimedMs(sample) : (sample.answer.promptMs ?? 0);
 
 const shown = (ms: number): string => `${Number(ms.toPrecision(3))} ms`;
 
 /** Time that the client saw and the server does not account for: alike in both arms, and not most of it. */
-function gapFindings(base: readonly Sample[], head: readonly Sample[], names: [string, string]): Finding[] {
-  const arms = [timesOf(base), timesOf(head)] as const;
+function gapFindings(
+  cell: PlannedCell,
+  base: readonly Sample[],
+  head: readonly Sample[],
+  names: [string, string],
+): Finding[] {
+  const arms = [timesOf(cell, base), timesOf(cell, head)] as const;
   const [left, right] = arms;
   const told = arms.map(({ client, claimed }, at) => `${names[at]} ${shown(claimed)} of ${shown(client)}`);
   const message = `the servers account for too little of the time that the client saw, or not alike: ${told.join(', ')} (medians)`;
@@ -38,6 +52,64 @@ function gapFindings(base: readonly Sample[], head: readonly Sample[], names: [s
   const hidden = arms.some(({ gap, claimed }) => gap > claimed && gap > limits.hiddenMs);
   return apart || hidden ? [finding('clocks-contradict', message)] : [];
 }
+
+/** By how much the second of two launches is the faster for what it leaves unclaimed: as a log ratio, and in milliseconds. */
+interface Apart {
+  ratio: number;
+  ms: number;
+}
+
+/**
+ * How far the effect that two launches claim is from the one that the client saw: all that a launch leaves unclaimed beyond
+ * `unclaimed` milliseconds is time of the phase that the cell times.
+ */
+function apartIn(cell: PlannedCell, base: Launch, head: Launch, unclaimed: number): Apart | null {
+  const launches = [base, head].flatMap((launch) => {
+    const samples = retained(cell, [launch]);
+    const phases = samples.flatMap((sample) => phaseMs(sample.answer, cell.phase, 'wall') ?? []);
+    if (phases.length === 0) return [];
+    const { gap } = timesOf(cell, samples);
+    const phase = Math.max(median(phases), limits.shortestMs);
+    return [{ gap, hidden: Math.log(Math.max(phase + gap - unclaimed, limits.shortestMs) / phase) }];
+  });
+  const [left, right] = launches;
+  if (left === undefined || right === undefined) return null;
+  return { ratio: right.hidden - left.hidden, ms: right.gap - left.gap };
+}
+
+/**
+ * The effect by the client's clock against the effect by the times that are claimed, round by round. They contradict each other when,
+ * beyond the noise of the rounds, they are apart by more than half the margin and by more milliseconds than clocks are anyway.
+ */
+function effectFindings(
+  decision: Plan['decision'],
+  cell: PlannedCell,
+  bases: readonly Launch[],
+  heads: readonly Launch[],
+): Finding[] {
+  const gaps = [bases, heads].map((launches) => timesOf(cell, retained(cell, launches)).gap);
+  const rounds = bases.flatMap((base) => {
+    const head = heads.find((launch) => launch.round === base.round);
+    return (head && apartIn(cell, base, head, Math.min(...gaps))) ?? [];
+  });
+  if (rounds.length < fewestRounds) return [];
+  const effect = (of: keyof Apart): LogEffect =>
+    logEffect(
+      rounds.map((round) => round[of]),
+      decision,
+    );
+  const [ratio, ms] = [effect('ratio'), effect('ms')];
+  const allowed = -Math.log1p(-cell.marginPercent / 200);
+  if (leastOf(ratio.t) <= allowed || leastOf(ms.t) <= limits.clockMs) return [];
+  const liar = (ratio.centre > 0 ? heads : bases)[0]?.arm;
+  const share = Number((100 * Math.expm1(Math.abs(ratio.centre))).toPrecision(2));
+  const message = `the effect that is claimed is not the one that the client saw: ${liar} leaves ${shown(Math.abs(ms.centre))} a request more unclaimed, which is ${share} % (means of ${rounds.length} rounds)`;
+  return [finding('clocks-contradict', message)];
+}
+
+/** The least that a quantity with these bounds is, whatever its sign; 0 without bounds, or when they hold 0. */
+const leastOf = (bounds: LogInterval | null): number =>
+  bounds === null ? 0 : Math.max(bounds.lower, -bounds.upper, 0);
 
 const rates = (samples: readonly Sample[], cell: PlannedCell, clock: Clock): number[] =>
   samples.flatMap((sample) => rateOf(sample.answer, cell.phase, clock) ?? []);
@@ -79,15 +151,16 @@ function cpuBeyondWall(cell: PlannedCell, launches: readonly Launch[]): Finding[
 
 /** Why the times of two arms cannot be compared in a cell; empty when they can, or while one has no sample. */
 export function clockMismatches(
+  { protocol: { clock }, decision }: Plan,
   cell: PlannedCell,
   base: readonly Launch[],
   head: readonly Launch[],
-  clock: Clock,
 ): Finding[] {
   const [left, right] = [retained(cell, base), retained(cell, head)];
   if (left.length === 0 || right.length === 0) return [];
   const names: [string, string] = [base[0]?.arm ?? 'base', head[0]?.arm ?? 'head'];
-  const gaps = gapFindings(left, right, names);
-  if (clock === 'wall') return gaps;
-  return [...gaps, ...cpuFindings(cell, left, right), ...cpuBeyondWall(cell, [...base, ...head])];
+  const gaps = gapFindings(cell, left, right, names);
+  const times = gaps.length > 0 ? gaps : effectFindings(decision, cell, base, head);
+  if (clock === 'wall') return times;
+  return [...times, ...cpuFindings(cell, left, right), ...cpuBeyondWall(cell, [...base, ...head])];
 }

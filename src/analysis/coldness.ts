@@ -1,7 +1,9 @@
-/** Were the samples cold? Control applied and read back in each of them, and the read-back shown to be alive. */
+/** Were the samples cold? Control applied and read back in each, the read-back shown to be alive, and nothing remembered. */
 import type { PlannedCell } from '../plan/schema.js';
 import { condensed, type Finding, finding } from './finding.js';
 import { finished, type Launch, type Sample } from './observations.js';
+import type { Clock } from './rate.js';
+import { warmAcrossLaunches } from './warm-across.js';
 
 export interface Coldness {
   /** `control-only`: reads as cold, but nothing shows that the field could read otherwise. */
@@ -30,6 +32,9 @@ function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
   if (promptN === null) {
     const message = `${at}: the engine does not say how many tokens it evaluated`;
     grades.push({ status: 'unproved', code: 'prompt-count-absent', message });
+  } else if (promptN > cell.promptTokens) {
+    const message = `${at}: ${promptN} tokens evaluated, but only ${cell.promptTokens} sent: the engine adds some of its own, as BOS`;
+    grades.push({ status: 'violated', code: 'tokens-added', message });
   } else if (promptN !== cell.promptTokens) {
     const message = `${at}: ${promptN} tokens evaluated, ${cell.promptTokens} sent`;
     grades.push({ status: 'violated', code: 'prompt-not-evaluated', message });
@@ -52,7 +57,7 @@ function gradeControl(launch: Launch): Graded[] {
 const severity = { proved: 0, 'control-only': 1, unproved: 2, violated: 3 } as const;
 
 /** Grade of a cell over launches: the worst of all its samples and of the launches' controls. */
-export function coldnessOf(cell: PlannedCell, launches: readonly Launch[]): Coldness {
+export function coldnessOf(cell: PlannedCell, launches: readonly Launch[], clock: Clock): Coldness {
   const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
   if (samples.length === 0) {
     return {
@@ -63,6 +68,7 @@ export function coldnessOf(cell: PlannedCell, launches: readonly Launch[]): Cold
   const grades = [
     ...samples.flatMap((sample) => gradeSample(sample, cell)),
     ...launches.flatMap(gradeControl),
+    ...warmAcrossLaunches(cell, launches, clock).map((found): Graded => ({ ...found, status: 'violated' })),
   ];
   const status = grades.reduce<Coldness['status']>(
     (worst, grade) => (severity[grade.status] > severity[worst] ? grade.status : worst),

@@ -47,7 +47,7 @@ export function compareArms(
     against,
     mismatches: [
       ...mismatchesOf(plan, seen, arm, against, rounds),
-      ...clockMismatches(cell, base, head, clock),
+      ...clockMismatches(plan, cell, base, head),
     ],
     parity: parityOf(plan, cell, base, head),
     effect,

@@ -11,7 +11,7 @@ import {
   promptsOf,
   samplesOf,
 } from './observations.js';
-import { rateOf } from './rate.js';
+import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
 
@@ -35,7 +35,8 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
       const message = `${name}: ${short.prompt} gave ${short.answer.tokens.length} tokens, asked for ${asked}`;
       return [finding('early-stop', message)];
     }
-    const untimed = got.find(({ answer }) => rateOf(answer, cell.phase, plan.protocol.clock) === null);
+    // A count of tokens that is absent is a matter of coldness, not of the clock.
+    const untimed = got.find(({ answer }) => (phaseMs(answer, cell.phase, plan.protocol.clock) ?? 0) <= 0);
     if (purpose === 'sample' && untimed !== undefined) {
       return [finding('clock-absent', `${name}: ${untimed.prompt} has no ${plan.protocol.clock} time`)];
     }

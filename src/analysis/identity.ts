@@ -1,6 +1,7 @@
 /** Did each process run what its arm says: this build, this model, these switches, these prompts? One launch at a time. */
 import { NO_FAULT } from '../plan/planted-faults.js';
-import type { Plan } from '../plan/schema.js';
+import { promptDigest } from '../plan/prompts.js';
+import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { buildOf, finished, type Launch, type Observations } from './observations.js';
 
@@ -57,17 +58,37 @@ function switchFindings(plan: Plan, launch: Launch): Finding[] {
 }
 
 function promptFindings(plan: Plan, launch: Launch): Finding[] {
-  const digests = new Map(plan.prompts.map((prompt) => [prompt.id, prompt.sha256]));
+  const planned = new Set(plan.prompts.map((prompt) => prompt.id));
   const exchanges = launch.control === undefined ? launch.samples : [...launch.samples, launch.control];
   return exchanges.flatMap(({ prompt, promptSha256 }) =>
-    digests.get(prompt) === promptSha256
+    planned.has(prompt) && promptDigest(plan, prompt, launch.id) === promptSha256
       ? []
       : [finding('prompt-differs', `${launch.id}: ${prompt} was not sent as planned`)],
   );
 }
 
+/** Both evaluate a prompt at once when the chunk is as long or longer. */
+const effectiveChunk = (chunk: number, { promptTokens }: PlannedCell): number =>
+  Math.min(chunk, promptTokens);
+
+/** An engine that says how many tokens it evaluates at once must have taken the cell's chunk, not one that it had before. */
+function chunkFindings(plan: Plan, launch: Launch): Finding[] {
+  return launch.samples.flatMap(({ cell: id, prompt, answer: { chunk } }) => {
+    const cell = plan.cells.find((candidate) => candidate.id === id);
+    if (cell === undefined || chunk === undefined) return [];
+    if (effectiveChunk(chunk, cell) === effectiveChunk(cell.chunk, cell)) return [];
+    const message = `${launch.id}: ${prompt} was evaluated in chunks of ${chunk} tokens, not of ${cell.chunk}`;
+    return [finding('chunk-differs', message)];
+  });
+}
+
 /** Everything about one launch that is not as its arm says. A launch that did not finish is judged by what it showed. */
 export function identityOf(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   if (launch.ready === undefined && !finished(launch)) return [];
-  return [...witnessFindings(seen, launch), ...switchFindings(plan, launch), ...promptFindings(plan, launch)];
+  return [
+    ...witnessFindings(seen, launch),
+    ...switchFindings(plan, launch),
+    ...promptFindings(plan, launch),
+    ...chunkFindings(plan, launch),
+  ];
 }

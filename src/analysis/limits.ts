@@ -15,6 +15,16 @@ export const limits = {
   cpuMs: 5,
   /** A prefill shorter than this is below what the clocks can tell. */
   shortestMs: 0.05,
+  /** A token in less than this is impossible for any model on any device; nanoseconds. */
+  shortestTokenNs: 100,
+  /** A clock that no CPU has; for the arithmetic floor. */
+  clockHz: 6.5e9,
+  /** Share by which samples may outrun the new prompt of the last warm-up, beyond what they did in the session's first launch. */
+  warmGain: 0.25,
+  /** The same where an arm has fewer than three later launches, of which one slow warm-up would be half. */
+  warmGainOfFew: 1,
+  /** Of what they did there, this factor is taken for warming up at most. */
+  warmUpFactor: 2,
   /** A set of outputs with fewer different tokens proves nothing. */
   distinctTokens: 4,
   /** Share of different runs of four tokens below which a set of outputs says almost nothing, from `runs` runs on. */

@@ -33,10 +33,10 @@ function outputKey(sample: Sample, level: ParityLevel): string {
   return level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
 }
 
-/** Samples of a cell by prompt, every purpose, over launches. */
+/** Samples of a cell by prompt over launches. Warm-ups are not among them: each launch has its own. */
 function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, Sample[]> {
   const samples = launches.flatMap((launch) =>
-    (['warmup', 'sample', 'parity'] as const).flatMap((purpose) => samplesOf(launch, cell.id, purpose)),
+    (['sample', 'parity'] as const).flatMap((purpose) => samplesOf(launch, cell.id, purpose)),
   );
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) groups.set(sample.prompt, [...(groups.get(sample.prompt) ?? []), sample]);
@@ -123,6 +123,17 @@ function firstFlaw(samples: readonly Sample[], asked: number): [string, string] 
   return null;
 }
 
+/** Logits of a cell that are no numbers, in any request: equal outputs of them prove nothing. Null where there are none. */
+function nonFinite(cell: PlannedCell, launches: readonly Launch[]): string | null {
+  const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
+  const wrong = samples.filter(({ answer }) => (answer.nonFiniteLogits ?? 0) > 0);
+  const [first] = wrong;
+  if (first === undefined) return null;
+  const { launch, prompt, answer } = first;
+  const more = wrong.length === 1 ? '' : `, and so in ${wrong.length - 1} more answers`;
+  return `launch ${launch}, ${prompt}: ${answer.nonFiniteLogits} logits are NaN or infinite${more}`;
+}
+
 const percent = (share: number): string => `${shown(100 * share)} %`;
 const shown = (value: number): string => String(Number(value.toPrecision(3)));
 
@@ -145,6 +156,8 @@ export function parityOf(
   });
   const all = [...left.values(), ...right.values()].flat();
   if (pairs === 0) return result('unproved', 'no-pairs', 'no prompt was answered by both arms');
+  const broken = nonFinite(cell, [...base, ...head]);
+  if (broken !== null) return result('vacuous', 'non-finite-logits', broken);
   if (level === 'exact' && all.some((sample) => sample.answer.logitsSha256 === null)) {
     return result(
       'unproved',

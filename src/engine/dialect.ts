@@ -25,10 +25,12 @@ const completionSchema = z.looseObject({
     prompt_cpu_ms: ms.nullish(),
     predicted_ms: ms.nullish(),
     predicted_cpu_ms: ms.nullish(),
+    chunk: count.nullish(),
   }),
   stages: stagesSchema.nullish(),
   logits_sha256: sha256Schema.nullish(),
   logits_nonfinite: count.nullish(),
+  chunk: count.nullish(),
   completion_probabilities: z.array(probabilitySchema).nullish(),
 });
 
@@ -89,7 +91,8 @@ const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {
  */
 export function readCompletion(body: string): Completion {
   const answer = read(completionSchema, 'answer', body);
-  const { tokens, timings, stages, logits_sha256: logitsSha256 } = answer;
+  const { tokens, timings, stages, logits_sha256: logitsSha256, logits_nonfinite: nonFiniteLogits } = answer;
+  const chunk = timings.chunk ?? answer.chunk;
   return {
     cacheN: timings.cache_n ?? null,
     promptN: timings.prompt_n ?? null,
@@ -101,8 +104,9 @@ export function readCompletion(body: string): Completion {
     tokens,
     tokensSha256: tokensDigest(tokens),
     logitsSha256: logitsSha256 ?? null,
-    nonFiniteLogits: answer.logits_nonfinite ?? undefined,
     stages: stages ?? {},
+    ...(chunk != null && { chunk }),
+    ...(nonFiniteLogits != null && { nonFiniteLogits }),
     probabilities: answer.completion_probabilities?.map(({ top_logprobs: top }) =>
       top.map(({ id, logprob }): [number, number] => [id, logprob]),
     ),
@@ -112,6 +116,7 @@ export function readCompletion(body: string): Completion {
 /** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
 export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
   const props = read(propsSchema, '/props', body);
+  const { tokenizer_sha256: tokenizerSha256 } = props;
   return {
     witness: {
       nonce: props.nonce,
@@ -119,7 +124,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       modelSha256: props.model.sha256,
       threads: props.threads,
       isa: props.isa,
-      tokenizerSha256: props.tokenizer_sha256 ?? undefined,
+      ...(tokenizerSha256 != null && { tokenizerSha256 }),
       switches: props.switches,
       plantedFault: props.planted_fault ?? undefined,
     },

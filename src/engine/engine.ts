@@ -49,7 +49,13 @@ export interface RunningEngine {
   /** Counters of the kernels that ran so far, and the raw `/props` body that tells them. */
   counters(): Promise<{ counters: Record<string, number>; props: string }>;
   /** Ends the whole process group and waits until it is gone. Safe to call twice. */
-  stop(): Promise<{ how: 'asked' | 'killed' | 'died'; exitCode: number | null; signal: string | null }>;
+  stop(): Promise<{
+    how: 'asked' | 'killed' | 'died';
+    exitCode: number | null;
+    signal: string | null;
+    /** Names of processes that outlived the server and had to be killed; absent for none. */
+    left?: string[];
+  }>;
 }
 
 /** An adapter: knows how to start one kind of server and how to read its proofs. */

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
-import { groupMembers, processesWithVariable } from '../machine/procfs.js';
+import { groupMembers, processesWithVariable, processName } from '../machine/procfs.js';
 
 export interface GroupSpec {
   command: string;
@@ -24,6 +24,8 @@ export interface GroupSpec {
 
 export interface GroupEnd {
   how: 'asked' | 'killed' | 'died';
+  /** Names of the processes that were still there once the leader had ended and its children had had their time; absent for none. */
+  left?: string[];
   exitCode: number | null;
   signal: string | null;
 }
@@ -32,7 +34,9 @@ export interface GroupEnd {
 export const LAUNCH_VARIABLE = 'QUALIFY_LAUNCH';
 const ASK_MS = 5000;
 const KILL_MS = 10_000;
-/** What children get to follow their leader. */
+/** What children get to follow their leader. Those that take longer are named as left behind, so it is ample. */
+const CHILDREN_MS = 2000;
+/** What the end of a process or of its output gets to be seen. */
 const LINGER_MS = 500;
 const POLL_MS = 10;
 const LINE_LIMIT = 65_536;
@@ -219,7 +223,8 @@ export class ProcessGroup {
     const asked =
       !died &&
       (await this.#within(ASK_MS, () => this.hasEnded)) &&
-      (await this.#within(LINGER_MS, this.#isGone));
+      (await this.#within(CHILDREN_MS, this.#isGone));
+    const left = asked ? [] : this.#left();
     if (!asked) {
       this.kill();
       if (!(await this.#within(KILL_MS, this.#isGone))) {
@@ -239,7 +244,8 @@ export class ProcessGroup {
     // Whoever could write to the pipe is gone, so its end comes as soon as what is in it has been logged.
     await Promise.race([this.#closed, sleep(LINGER_MS, undefined, { ref: false })]);
     this.#child.stdout?.destroy();
-    return { how: died ? 'died' : asked ? 'asked' : 'killed', ...(await this.ended) };
+    const how = died ? 'died' : asked ? 'asked' : 'killed';
+    return { how, ...(await this.ended), ...(left.length > 0 && { left }) };
   }
 
   async #within(limitMs: number, holds: () => boolean): Promise<boolean> {
@@ -254,6 +260,13 @@ export class ProcessGroup {
   /** The leader has been reaped and nothing else of the launch lives. */
   readonly #isGone = (): boolean =>
     this.hasEnded && groupMembers(this.pid).length === 0 && this.#strays().length === 0;
+
+  /** Names of what outlives the leader. One that still runs has left nothing yet. */
+  #left(): string[] {
+    if (!this.hasEnded) return [];
+    const pids = new Set([...groupMembers(this.pid).map(({ pid }) => pid), ...this.#strays()]);
+    return [...pids].flatMap((pid) => processName(pid) ?? []).toSorted();
+  }
 
   /** Descendants that made a group of their own. */
   #strays(): number[] {

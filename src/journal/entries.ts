@@ -151,6 +151,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     how: z.enum(['asked', 'killed', 'died']),
     exitCode: z.int().nullable(),
     signal: z.string().nullable(),
+    /** Names of processes that outlived the server and had to be killed; absent for none. */
+    left: z.array(z.string()).min(1).optional(),
     log: evidenceSchema,
   }),
   /** Everything that should be equal for all launches, by field; null is "unset" or "unknown", and is not the empty text. */

@@ -38,6 +38,15 @@ export function processStat(pid: number): ProcessStat | null {
   };
 }
 
+/** What a process calls itself, 15 characters at most; null when there is no such process. */
+export function processName(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd();
+  } catch {
+    return null;
+  }
+}
+
 const isAlive = (stat: ProcessStat | null): stat is ProcessStat =>
   stat !== null && !'ZX'.includes(stat.state);
 

@@ -8,8 +8,8 @@ import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf } from '../journal/entries.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
-import { promptTokens } from '../plan/prompts.js';
-import type { Plan } from '../plan/schema.js';
+import { promptDigest, promptTokens } from '../plan/prompts.js';
+import type { Plan, Prompt } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { replayEvidence } from './replay-evidence.js';
@@ -17,6 +17,9 @@ import { JOURNAL_FILE } from './run-folder.js';
 
 /** Bytes of a listed file, checked against the index as they are read. */
 type Read = (path: string) => Promise<Buffer>;
+
+/** Ids of a prompt as they were sent in a launch. */
+type TokensOf = (prompt: Prompt, launch: string) => number[];
 
 /** A request as the plan and the purpose determine it. */
 type Asked = Parameters<typeof completionBody>[0];
@@ -46,16 +49,14 @@ export async function replayExchanges(
   return exchanges;
 }
 
-function exchangesOf(
-  plan: Plan,
-  entry: Entry,
-  tokensOf: (id: string) => number[],
-): { answer: Answer; asked: Asked }[] {
+function exchangesOf(plan: Plan, entry: Entry, tokensOf: TokensOf): { answer: Answer; asked: Asked }[] {
   if (entry.kind !== 'sample' && entry.kind !== 'control') return [];
   const prompt = plan.prompts.find((candidate) => candidate.id === entry.prompt);
   const cell = plan.cells.find((candidate) => candidate.id === prompt?.cell);
   const purpose = entry.kind === 'sample' ? entry.purpose : 'control';
-  if (!prompt || !cell || prompt.kind !== purpose || prompt.sha256 !== entry.promptSha256) {
+  const planned =
+    prompt?.kind === purpose && promptDigest(plan, prompt.id, entry.launch) === entry.promptSha256;
+  if (!prompt || !cell || !planned) {
     throw wrong(
       entry,
       `names the prompt ${JSON.stringify(entry.prompt)}, which the plan does not have for a ${purpose}`,
@@ -65,7 +66,7 @@ function exchangesOf(
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
   const asked = {
-    tokens: tokensOf(prompt.id),
+    tokens: tokensOf(prompt, entry.launch),
     chunk: cell.chunk,
     generatedTokens: generatedTokens(plan, cell, purpose),
     probabilities: askedProbabilities(plan),
@@ -126,20 +127,21 @@ function readLive<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Name of the first field that differs, or null. */
+/** Name of the first field that differs, or null; one that only one of them has differs. */
 function firstDifference<T extends object>(recorded: T, said: T): string | null {
-  for (const [field, value] of Object.entries(said)) {
-    if (!isDeepStrictEqual(value, Object.entries(recorded).find(([name]) => name === field)?.[1]))
-      return field;
+  const [ours, theirs] = [new Map(Object.entries(recorded)), new Map(Object.entries(said))];
+  for (const field of new Set([...theirs.keys(), ...ours.keys()])) {
+    if (!isDeepStrictEqual(theirs.get(field), ours.get(field))) return field;
   }
   return null;
 }
 
-/** A prompt is asked once an arm and round: its tokens are made once. */
-function memoizePrompts(plan: Plan): (id: string) => number[] {
+/** A prompt is asked once an arm and round: its tokens are made once. Warm-ups are new in each launch. */
+function memoizePrompts(plan: Plan): TokensOf {
   const made = new Map<string, number[]>();
-  return (id) => {
-    const tokens = made.get(id) ?? [...promptTokens(plan, id)];
+  return ({ id, kind }, launch) => {
+    if (kind === 'warmup') return [...promptTokens(plan, id, launch)];
+    const tokens = made.get(id) ?? [...promptTokens(plan, id, launch)];
     made.set(id, tokens);
     return tokens;
   };

@@ -4,8 +4,9 @@ import type { Model } from '../matrix/schema.js';
 interface PresetFacts {
   /** Ids that prompts may use. */
   vocabulary: number;
-  /** Weights of the routed experts, and bytes of the file besides them. */
+  /** Weights of the routed experts of all layers, how many experts a layer has, and bytes of the file besides them. */
   expertWeights: number;
+  experts: number;
   otherBytes: number;
   /** Prefill on two cores with serial experts, a cautious guess. */
   prefillTokPerSec: number;
@@ -17,6 +18,7 @@ const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts>
   unit: {
     vocabulary: 512,
     expertWeights: 12_582_912,
+    experts: 16,
     otherBytes: 4.3e6,
     prefillTokPerSec: 10_000,
     readySeconds: 0.5,
@@ -24,6 +26,7 @@ const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts>
   mini: {
     vocabulary: 4096,
     expertWeights: 603_979_776,
+    experts: 64,
     otherBytes: 47.5e6,
     prefillTokPerSec: 700,
     readySeconds: 1.5,
@@ -31,6 +34,7 @@ const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts>
   small: {
     vocabulary: 8192,
     expertWeights: 6_442_450_944,
+    experts: 128,
     otherBytes: 0.22e9,
     prefillTokPerSec: 120,
     readySeconds: 10,
@@ -38,6 +42,7 @@ const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts>
   'flash-8': {
     vocabulary: 16_384,
     expertWeights: 51_539_607_552,
+    experts: 256,
     otherBytes: 1.6e9,
     prefillTokPerSec: 10,
     readySeconds: 90,
@@ -71,3 +76,16 @@ export const vocabularyOf = (model: Model): number =>
 /** Facts for estimates of time; a file of the user's counts as `small`. */
 export const ratesOf = (model: Model): Pick<PresetFacts, 'prefillTokPerSec' | 'readySeconds'> =>
   presets['preset' in model ? model.preset : 'small'];
+
+/** Experts of a layer that a token goes through: six that its router picks, and the shared one, which is as large. */
+const EXPERTS_USED = 7;
+
+/**
+ * Multiplications and additions that a token takes at least: those of its experts, which are most of them. Null for a file of the
+ * user's, of which nothing is known.
+ */
+export function operationsPerToken(model: Model): number | null {
+  if (!('preset' in model)) return null;
+  const { expertWeights, experts } = presets[model.preset];
+  return (2 * expertWeights * EXPERTS_USED) / experts;
+}

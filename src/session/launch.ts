@@ -10,7 +10,7 @@ import { parseTelemetry } from '../journal/telemetry.js';
 import { watchLoad } from '../machine/load.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
-import { promptTokens } from '../plan/prompts.js';
+import { promptDigest, promptTokens } from '../plan/prompts.js';
 import { promptsInOrder } from '../plan/sample-order.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { ArmBuild } from './arm-builds.js';
@@ -146,7 +146,7 @@ async function measure(
   const { plan, journal } = context;
   const complete = (prompt: Prompt, cell: PlannedCell, reuseCache: boolean, suffix: string) =>
     running.complete({
-      tokens: [...promptTokens(plan, prompt.id)],
+      tokens: [...promptTokens(plan, prompt.id, launch)],
       generatedTokens: generatedTokens(plan, cell, prompt.kind),
       chunk: cell.chunk,
       reuseCache,
@@ -172,7 +172,7 @@ async function measure(
   for (const cell of cells) {
     for (const purpose of ['warmup', 'sample', 'parity'] as const) {
       for (const prompt of promptsInOrder(plan, cell.id, purpose, round)) {
-        const { id, index, sha256: promptSha256 } = prompt;
+        const { id, index } = prompt;
         const answer = await complete(prompt, cell, false, `${purpose}-${index}`);
         journal.append({
           kind: 'sample',
@@ -181,7 +181,7 @@ async function measure(
           purpose,
           index,
           prompt: id,
-          promptSha256,
+          promptSha256: promptDigest(plan, id, launch),
           answer,
         });
       }

@@ -24,8 +24,8 @@ const cases: Expectation[] = [
   { fault: 'malformed:3', exitCode: 15, failure: 'ERR_QUALIFY_ANSWER_MALFORMED', how: 'asked' },
   { fault: 'refuse:3', exitCode: 15, failure: 'ERR_QUALIFY_REQUEST_REFUSED', how: 'asked' },
   { fault: 'slow-start:500', exitCode: 11, failure: null, how: 'asked', reason: 'too-few-rounds' },
-  { fault: 'leak-child', exitCode: 11, failure: null, how: 'killed', reason: 'too-few-rounds' },
-  { fault: 'stray-child', exitCode: 11, failure: null, how: 'killed', reason: 'too-few-rounds' },
+  { fault: 'leak-child', exitCode: 14, failure: null, how: 'killed', reason: 'stray-child' },
+  { fault: 'stray-child', exitCode: 14, failure: null, how: 'killed', reason: 'stray-child' },
   { fault: 'always-warm', exitCode: 14, failure: null, how: 'asked' },
   { fault: 'dead-cache-field', exitCode: 14, failure: null, how: 'asked' },
   { fault: 'other-output', exitCode: 13, failure: null, how: 'asked' },
@@ -36,7 +36,10 @@ describe('engine faults', () => {
     test(`${fault} ends with exit code ${exitCode}`, async (t) => {
       const home = new Home();
       t.after(() => home.remove());
-      const timeouts = { requestTimeoutSeconds: 2, readyTimeoutSeconds: fault === 'never-ready' ? 2 : 20 };
+      const timeouts = {
+        requestTimeoutSeconds: fault.startsWith('hang') ? 4 : 60,
+        readyTimeoutSeconds: fault === 'never-ready' ? 2 : 60,
+      };
       const matrix = home.fakeMatrix({ head: { FAKE_FAULT: fault } }, { looks: [1], ...timeouts });
       const result = await home.run('run', matrix, '--out', 'run');
       assert.equal(result.exitCode, exitCode, result.stderr);

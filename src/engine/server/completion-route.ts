@@ -12,8 +12,8 @@ import { errorBody, parseBody, ServerError } from './server-error.js';
 
 type Body = z.infer<typeof completionSchema>;
 
-/** The answer, or the last event of a stream (whose text has been sent already). */
-function finalAnswer(served: ServedEngine, body: Body, result: NativeResult) {
+/** The answer, or the last event of a stream (whose text has been sent already). `chunk` is what the engine was given. */
+function finalAnswer(served: ServedEngine, body: Body, chunk: number, result: NativeResult) {
   return {
     index: 0,
     content: body.stream ? '' : detokenize(result.tokens),
@@ -24,6 +24,7 @@ function finalAnswer(served: ServedEngine, body: Body, result: NativeResult) {
     tokens_predicted: result.tokens.length,
     tokens_evaluated: result.cacheN + result.promptN,
     tokens_cached: result.cacheN,
+    chunk,
     truncated: false,
     stop_type: result.stopReason === 'stop' ? 'eos' : 'limit',
     stopping_word: '',
@@ -43,7 +44,9 @@ export function registerCompletion(app: FastifyInstance, served: ServedEngine): 
     const { engine } = served.open;
     const body = parseBody(completionSchema, request.body);
     const native = toNativeRequest(body, request.headers['x-qualify-chunk'], engine);
-    if (!body.stream) return finalAnswer(served, body, await runRequest(served, native, reply.raw, null));
+    if (!body.stream) {
+      return finalAnswer(served, body, native.chunk, await runRequest(served, native, reply.raw, null));
+    }
     const events = openEventStream(reply);
     const text = new Detokenizer();
     try {
@@ -52,7 +55,7 @@ export function registerCompletion(app: FastifyInstance, served: ServedEngine): 
       });
       const rest = text.end();
       if (rest !== '') events.send({ index: 0, content: rest, tokens: [], id_slot: 0, stop: false });
-      events.send(finalAnswer(served, body, result));
+      events.send(finalAnswer(served, body, native.chunk, result));
     } catch (error) {
       events.send(
         errorBody(error instanceof ServerError ? error : new ServerError(500, 'server_error', String(error))),

@@ -57,6 +57,13 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     alterAnswers(inHead, () => ({ promptN: 63 })),
   ],
   [
+    'a token that the engine adds',
+    'cold-unproved',
+    'tokens-added',
+    14,
+    alterAnswers(inHead, () => ({ promptN: 65 })),
+  ],
+  [
     'no positive control',
     'cold-unproved',
     'control-missing',
@@ -85,6 +92,13 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     14,
     alterAnswers(inHead, () => ({ clientMs: 20 })),
   ],
+  [
+    'a speed that no arithmetic allows',
+    'cold-unproved',
+    'impossible-speed',
+    14,
+    alterAnswers(inHead, () => ({ promptCpuMs: 0.2 })),
+  ],
   // Identity of arms
   [
     'an engine that is wrong on purpose',
@@ -98,6 +112,23 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
   ['another model', 'unmatched', 'model-differs', 14, alterWitness('head', { modelSha256: sha256('other') })],
   ['another number of threads', 'unmatched', 'threads-differs', 14, alterWitness('head', { threads: 3 })],
   ['another instruction set', 'unmatched', 'isa-differs', 14, alterWitness('head', { isa: 'portable' })],
+  [
+    'another tokenizer',
+    'unmatched',
+    'tokenizer-differs',
+    14,
+    (draft) =>
+      draft.kind === 'ready'
+        ? { ...draft, witness: { ...draft.witness, tokenizerSha256: sha256(`${inHead(draft)}`) } }
+        : draft,
+  ],
+  [
+    'a chunk that the cell does not have',
+    'unmatched',
+    'chunk-differs',
+    14,
+    alterAnswers(inHead, ({ index }) => ({ chunk: index === 0 ? 32 : 48 })),
+  ],
   [
     'a switch that was not applied',
     'unmatched',
@@ -169,6 +200,20 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     14,
     (draft) => (draft.kind === 'load' ? { ...draft, swapIns: 5000 } : draft),
   ],
+  [
+    'an engine that waits for the disk',
+    'contaminated',
+    'major-faults',
+    14,
+    (draft) => (draft.kind === 'load' && inHead(draft) ? { ...draft, majorFaults: 65 } : draft),
+  ],
+  [
+    'a process that outlived its engine',
+    'contaminated',
+    'stray-child',
+    14,
+    (draft) => (draft.kind === 'stop' && inHead(draft) ? { ...draft, left: ['sh', 'sleep'] } : draft),
+  ],
   ['an unknown load', 'contaminated', 'load-unknown', 14, (draft) => (draft.kind === 'load' ? null : draft)],
   // Parity
   [
@@ -203,6 +248,16 @@ const cases: [string, VerdictName, string, number, JournalOptions['alter']][] = 
     alterAnswers(
       () => true,
       ({ answer }) => ({ tokens: answer.tokens.map(() => 7) }),
+    ),
+  ],
+  [
+    'logits that are no numbers, in both arms alike',
+    'parity-failed',
+    'non-finite-logits',
+    13,
+    alterAnswers(
+      ({ purpose }) => purpose === 'parity',
+      () => ({ nonFiniteLogits: 3 }),
     ),
   ],
   [
@@ -297,6 +352,33 @@ describe('a proof that is missing', () => {
     test(`${what} is ${name}`, () =>
       refused(verdictOf(plan, alter === undefined ? {} : { alter }), name, code, exitCode));
   }
+});
+
+describe('what is no missing proof', () => {
+  const alike: [string, JournalOptions['alter']][] = [
+    ['one tokenizer that only one arm names', alterWitness('head', { tokenizerSha256: sha256('tokenizer') })],
+    ["a chunk that is the cell's", alterAnswers(inHead, () => ({ chunk: 32 }))],
+    ['logits that are all numbers', alterAnswers(inHead, () => ({ nonFiniteLogits: 0 }))],
+    [
+      'a page now and then from the disk',
+      (draft) => (draft.kind === 'load' ? { ...draft, majorFaults: 64 } : draft),
+    ],
+    [
+      'a warm-up that another launch answers in another way: its prompt is another',
+      alterAnswers(
+        ({ purpose }) => purpose === 'warmup',
+        ({ launch }) => ({ logitsSha256: sha256(launch) }),
+      ),
+    ],
+  ];
+  for (const [what, alter] of alike) {
+    test(what, () => assert.equal(verdictOf(plan, alter === undefined ? {} : { alter }).result, 'pass'));
+  }
+
+  test('chunks that are all longer than the prompt', () => {
+    const short = makePlan({ cells: [{ promptTokens: 64, chunk: 512 }] });
+    assert.equal(verdictOf(short, { alter: alterAnswers(inHead, () => ({ chunk: 64 })) }).result, 'pass');
+  });
 });
 
 describe('failures of the machinery', () => {

@@ -69,6 +69,15 @@ describe('the dialect', () => {
     });
   });
 
+  test('reads the chunk, the logits that are no numbers and the tokenizer of an engine that says them', () => {
+    const timings = { ...answer.timings, chunk: 512 };
+    const said = readCompletion(JSON.stringify({ ...answer, timings, logits_nonfinite: 2 }));
+    assert.deepEqual([said.chunk, said.nonFiniteLogits], [512, 2]);
+    assert.equal(readCompletion(JSON.stringify({ ...answer, chunk: 256 })).chunk, 256);
+    const { witness } = readProps(JSON.stringify({ ...props, tokenizer_sha256: sha }));
+    assert.equal(witness.tokenizerSha256, sha);
+  });
+
   test('asks for the likeliest ids where the plan wants them, and reads them best first', () => {
     const request = { tokens: [5], generatedTokens: 1, chunk: 8, reuseCache: false, probabilities: 10 };
     assert.equal(JSON.parse(completionBody(request)).n_probs, 10);

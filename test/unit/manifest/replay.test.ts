@@ -73,6 +73,37 @@ test('token ids in the journal that the engine did not say', (context) =>
     }),
   }));
 
+test('a chunk in the journal that the engine did not say', (context) =>
+  refuses(context, 'journal.jsonl', /another chunk than/, {
+    alter: first('sample', ({ answer }) => {
+      answer.chunk = 32;
+    }),
+  }));
+
+test('a tokenizer in the journal that the engine did not name', (context) =>
+  refuses(context, 'journal.jsonl', /another tokenizerSha256 than/, {
+    alter: first('ready', ({ witness }) => {
+      witness.tokenizerSha256 = 'a'.repeat(64);
+    }),
+  }));
+
+test('a warm-up that is the same in every launch', (context) => {
+  let planned = '';
+  return refuses(
+    context,
+    'journal.jsonl',
+    /names the prompt "32\/32#warmup-0", which the plan does not have/,
+    {
+      alterPlan: (plan) => {
+        planned = plan.prompts.find(({ kind }) => kind === 'warmup')?.sha256 ?? '';
+      },
+      alter: first('sample', (sample) => {
+        sample.promptSha256 = planned;
+      }),
+    },
+  );
+});
+
 test('a digest of logits that the engine did not say', (context) =>
   refuses(context, 'journal.jsonl', /another logitsSha256/, {
     alter: first('sample', ({ answer }) => {

@@ -1,0 +1,100 @@
+/** Every trap is run by the real CLI and gets the one verdict that is right, in a run folder that verifies; an honest engine passes. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { describe, type TestContext, test } from 'node:test';
+import { processesWithVariable } from '../../src/machine/procfs.js';
+import type { Verdict } from '../../src/verdict/schema.js';
+import { type Trap, traps } from '../fixtures/traps.js';
+import { fakeServer, Home, type Switches } from '../support/run-cli.js';
+
+/** An honest fake engine of nobody's, as a run elsewhere would have started it. Answers its port. */
+async function otherServer(t: TestContext, home: Home): Promise<string> {
+  const server = spawn(
+    process.execPath,
+    [fakeServer, '--model', home.path('model.gguf'), '--nonce', 'theirs'],
+    {
+      env: { PATH: process.env.PATH },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    },
+  );
+  t.after(() => server.kill('SIGKILL'));
+  const [line] = await once(createInterface(server.stdout), 'line');
+  return String((JSON.parse(String(line)) as { port: number }).port);
+}
+
+/** Two folders that hold the same build; answers their revisions. */
+function twinBuilds(home: Home): string[] {
+  const folder = home.fakeBuild('one');
+  const twin = home.path('two');
+  cpSync(folder, twin, { recursive: true });
+  return [`prebuilt:${folder}`, `prebuilt:${twin}`];
+}
+
+/** Arguments of the command that walks into the trap. */
+async function commandOf(t: TestContext, home: Home, trap: Trap): Promise<string[]> {
+  const { base = {}, head = {}, cells = [64], protocol = {}, rounds = 1 } = trap;
+  const shared: Switches = {};
+  if (trap.store) {
+    shared.FAKE_STORE = home.path('store');
+    mkdirSync(shared.FAKE_STORE);
+  }
+  // A store of head alone counts its own launches.
+  const arms = { base: base.FAKE_FAULT ? { ...base, ...shared } : base, head: { ...head, ...shared } };
+  const write = (): string => home.fakeMatrix(arms, { ...protocol, looks: [rounds] }, cells);
+  const matrix = write();
+  const out = ['--out', 'run', '--seed', 'traps'];
+  if (trap.needs === 'twin-builds') return ['compare', ...twinBuilds(home), '--matrix', matrix, ...out];
+  if (trap.needs === 'other-server') {
+    arms.head.FAKE_PORT = await otherServer(t, home);
+    write();
+  }
+  return ['run', matrix, ...out];
+}
+
+/** Nothing that is not proved is shown. */
+function showsNothing({ cells }: Verdict): void {
+  for (const cell of cells) {
+    assert.deepEqual(cell.arms, {});
+    for (const { effect } of cell.comparisons) assert.equal(effect, null);
+  }
+}
+
+function newHome(t: TestContext): Home {
+  const home = new Home();
+  t.after(() => home.remove());
+  return home;
+}
+
+describe('an engine that', () => {
+  test('has no fault passes', async (t) => {
+    const home = newHome(t);
+    const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--seed', 'traps');
+    assert.equal(result.exitCode, 0, result.stderr);
+    assert.equal(home.verdict().result, 'pass');
+  });
+
+  for (const trap of traps) {
+    test(`${trap.what}: ${trap.result}, ${trap.code}`, async (t) => {
+      const home = newHome(t);
+      const result = await home.run(...(await commandOf(t, home, trap)));
+      const verdict = home.verdict();
+      const told = JSON.stringify(verdict.reasons);
+      assert.equal(verdict.result, trap.result, `${told}\n${result.stderr}`);
+      assert.equal(verdict.reasons[0]?.code, trap.code, told);
+      assert.equal(result.exitCode, trap.exitCode);
+      assert.equal(verdict.exitCode, trap.exitCode);
+      if (trap.result !== 'fail') showsNothing(verdict);
+      assert.deepEqual(processesWithVariable(home.mark), []);
+      const verified = await home.run('verify', 'run');
+      assert.equal(verified.exitCode, 0, verified.stderr);
+    });
+  }
+
+  test('is caught in at least 24 ways', () => {
+    assert.ok(traps.length >= 24);
+    assert.equal(new Set(traps.map(({ what }) => what)).size, traps.length);
+  });
+});
