@@ -47,7 +47,8 @@ async function grade(name: string, flags: OracleFlags): Promise<void> {
       signal: interruptSignal(),
     });
     line.end();
-    const exitCode = graded.findings.length > 0 ? EXIT.parity : EXIT.pass;
+    const blind = graded.findings.length > 0 || graded.grade === 'vacuous';
+    const exitCode = blind ? EXIT.parity : EXIT.pass;
     if (flags.json) answerJson({ schemaVersion: 1, exitCode, matrix: matrix.name, seed, ...graded });
     else answer(describeOracle(graded, { name: matrix.name, seed }));
     if (leftOut.length > 0) note(`Not graded: ${leftOut.join(', ')}`);
