@@ -47,7 +47,8 @@ async function grade(name: string, flags: OracleFlags): Promise<void> {
       signal: interruptSignal(),
     });
     line.end();
-    const exitCode = graded.findings.length > 0 ? EXIT.parity : EXIT.pass;
+    const blind = graded.findings.length > 0 || graded.grade === 'vacuous';
+    const exitCode = blind ? EXIT.parity : EXIT.pass;
     if (flags.json) answerJson({ schemaVersion: 1, exitCode, matrix: matrix.name, seed, ...graded });
     else answer(describeOracle(graded, { name: matrix.name, seed }));
     if (leftOut.length > 0) note(`Not graded: ${leftOut.join(', ')}`);
@@ -58,10 +59,15 @@ async function grade(name: string, flags: OracleFlags): Promise<void> {
 }
 
 const HELP = `
-Parity is worth what its outputs would have shown. Each prompt is run on the embedded engine, healthy and with
-each of five planted faults, and compared as the matrix compares arms. Exit code 0 when every fault that can
-strike is caught in each required cell that it strikes, 13 when one is missed or the outputs prove nothing:
-then take longer prompts, more generated tokens, or parity exact.`;
+Parity is worth what its outputs would have shown. Each prompt is run on the
+embedded engine, healthy and with each of five planted faults, and compared as
+the matrix compares arms. Exit code 0 when each required cell catches every
+fault that strikes it; 13 when one is missed or the outputs prove nothing: then
+take longer prompts, more generated tokens, or parity exact.
+
+  qualify oracle smoke
+  qualify oracle prefill-short --all --seed mine
+  qualify oracle my-matrix.yaml --prompts prompts.json`;
 
 export function register(program: Command): void {
   program

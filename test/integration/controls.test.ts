@@ -88,6 +88,30 @@ describe('the null arm of a session', () => {
   });
 });
 
+describe('a lever-off arm', () => {
+  test('as fast as the head takes the gain from its switches, and the run verifies', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix();
+    const [one, two] = ['one', 'two'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const speed = (us: string) => ({ FAKE_US_PER_TOKEN: us });
+    const arms = {
+      base: { revision: one },
+      head: { revision: two, switches: speed('40') },
+      off: { revision: two, switches: speed('41'), control: 'lever-off' },
+    };
+    writeFileSync(matrix, JSON.stringify({ ...JSON.parse(readFileSync(matrix, 'utf8')), arms }));
+    const result = await home.run('run', matrix, '--out', 'run');
+    assert.equal(result.exitCode, 0, result.stdout + result.stderr);
+    const comparisons = home.verdict().cells[0]?.comparisons;
+    assert.deepEqual(
+      comparisons?.map(({ arm, detail, reasons }) => [arm, detail, ...reasons.map(({ code }) => code)]),
+      [['head', 'neutral', 'gain-not-the-levers']],
+    );
+    assert.match(result.stdout, /lever-off +EXCEEDED, 64\/32: off against base \+2\d/);
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+});
+
 describe('one round', () => {
   test('is shown with what it can and cannot say, and passes nothing', async (t) => {
     const home = newHome(t);

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { processesWithVariable } from '../../src/machine/procfs.js';
 import type { Verdict } from '../../src/verdict/schema.js';
 import { type Trap, traps } from '../fixtures/traps.js';
-import { fakeServer, Home, type Switches } from '../support/run-cli.js';
+import { type CliResult, fakeServer, Home, type Switches } from '../support/run-cli.js';
 
 /** An honest fake engine of nobody's, as a run elsewhere would have started it. Answers its port. */
 async function otherServer(t: TestContext, home: Home): Promise<string> {
@@ -43,7 +43,7 @@ async function commandOf(t: TestContext, home: Home, trap: Trap): Promise<string
   }
   // A store of head alone counts its own launches.
   const arms = { base: base.FAKE_FAULT ? { ...base, ...shared } : base, head: { ...head, ...shared } };
-  const write = (): string => home.fakeMatrix(arms, { ...protocol, looks: [rounds] }, cells);
+  const write = (): string => home.fakeMatrix(arms, { samples: 3, ...protocol, looks: [rounds] }, cells);
   const matrix = write();
   const out = ['--out', 'run', '--seed', 'traps'];
   if (trap.needs === 'twin-builds') return ['compare', ...twinBuilds(home), '--matrix', matrix, ...out];
@@ -68,6 +68,23 @@ function newHome(t: TestContext): Home {
   return home;
 }
 
+/** Tries on a machine so busy that the clocks of requests of a few milliseconds part, which outranks some refusals. */
+const TRIES = 3;
+
+/** Runs the trap; again where the clocks parted, which no trap but those of the clocks is about. */
+async function walkInto(
+  t: TestContext,
+  trap: Trap,
+  tries = TRIES,
+): Promise<{ home: Home; result: CliResult; verdict: Verdict }> {
+  const home = newHome(t);
+  const result = await home.run(...(await commandOf(t, home, trap)));
+  const verdict = home.verdict();
+  const busy = verdict.reasons.some(({ code }) => code === 'clocks-contradict');
+  if (tries > 1 && busy && verdict.result !== trap.result) return walkInto(t, trap, tries - 1);
+  return { home, result, verdict };
+}
+
 describe('an engine that', () => {
   test('has no fault passes', async (t) => {
     const home = newHome(t);
@@ -78,9 +95,7 @@ describe('an engine that', () => {
 
   for (const trap of traps) {
     test(`${trap.what}: ${trap.result}, ${trap.code}`, async (t) => {
-      const home = newHome(t);
-      const result = await home.run(...(await commandOf(t, home, trap)));
-      const verdict = home.verdict();
+      const { home, result, verdict } = await walkInto(t, trap);
       const told = JSON.stringify(verdict.reasons);
       assert.equal(verdict.result, trap.result, `${told}\n${result.stderr}`);
       assert.equal(verdict.reasons[0]?.code, trap.code, told);

@@ -48,7 +48,7 @@ describe('the controls of a report', () => {
       status: control.name === 'order' ? ('exceeded' as const) : ('ok' as const),
     }));
     const labels = controlLines({ ...verdict, controls }).map(({ label }) => label);
-    assert.deepEqual(labels, ['order', 'order', 'null', 'warm-up', 'slot']);
+    assert.deepEqual(labels, ['order', 'null', 'warm-up', 'slot']);
   });
 
   test('stand in the table, 80 wide, and in Markdown', () => {
