@@ -7,13 +7,6 @@ import { identityOf } from './identity.js';
 import { type Build, buildOf, type Launch, launchesOf, type Observations } from './observations.js';
 import { isFraction } from './switch-witness.js';
 
-/** One text is not the same tokens to two tokenizers. An engine that does not say which it has is not held to it. */
-function tokenizerFindings(launches: readonly Launch[]): Finding[] {
-  const digests = new Set(launches.flatMap((launch) => launch.ready?.witness.tokenizerSha256 ?? []));
-  if (digests.size <= 1) return [];
-  return [finding('tokenizer-differs', `the launches differ in tokenizer: ${[...digests].join(', ')}`)];
-}
-
 /** True when the matrix itself makes the arms differ: then one binary in both is what it wants. */
 function configuredApart(plan: Plan, arm: string, against: string): boolean {
   const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
@@ -125,7 +118,6 @@ export function mismatchesOf(
   return distinct([
     ...identities,
     ...fieldFindings(plan, bases, heads),
-    ...tokenizerFindings([...bases, ...heads]),
     ...(base === undefined || head === undefined
       ? []
       : isNull

@@ -116,7 +116,7 @@ export function readCompletion(body: string): Completion {
 /** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
 export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
   const props = read(propsSchema, '/props', body);
-  const { tokenizer_sha256: tokenizerSha256 } = props;
+  const { tokenizer_sha256: tokenizerSha256, planted_fault: plantedFault } = props;
   return {
     witness: {
       nonce: props.nonce,
@@ -126,7 +126,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       isa: props.isa,
       ...(tokenizerSha256 != null && { tokenizerSha256 }),
       switches: props.switches,
-      plantedFault: props.planted_fault ?? undefined,
+      ...(plantedFault != null && { plantedFault }),
     },
     counters: props.counters,
   };
