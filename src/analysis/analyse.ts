@@ -9,6 +9,7 @@ import { missingOf } from './completeness.js';
 import { contaminationOf, loadWarnings } from './contamination.js';
 import { type LogEffect, logEffect } from './effect.js';
 import { distinct, type Finding } from './finding.js';
+import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
 import { mismatchesOf, sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { type Parity, parityOf } from './parity.js';
@@ -54,6 +55,8 @@ export interface Analysis {
   interrupted: boolean;
   /** The journal has its last line. */
   ended: boolean;
+  /** Worth knowing of the session as a whole. */
+  warnings: Finding[];
 }
 
 function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
@@ -88,7 +91,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     missing: missingOf(plan, seen, cell, rounds),
     coldness: coldnessOf(cell, launches),
     impossible: impossibleTimes(cell, samples, clock),
-    contamination: contaminationOf(launches, clock),
+    contamination: [...contaminationOf(launches, clock), ...tooManyLost(plan, seen.lost, rounds)],
     warnings: [
       ...comparisons.flatMap(({ arm, against }) => sameEngineWarnings(plan, seen, arm, against)),
       ...clockWarnings(cell, samples),
@@ -124,6 +127,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
     failures: distinct(broken.map(({ code, message }) => ({ code: codeOf(code), message }))),
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,
+    warnings: [...resumeWarnings(entries), ...clockSetBackWarnings(entries)],
   };
 }
 

@@ -24,4 +24,9 @@ export const limits = {
   /** Share of different runs of four tokens below which a set of outputs says almost nothing, from `runs` runs on. */
   distinctRunShare: 0.1,
   runs: 64,
+  /** Share of the launches of a look that may be lost to interruptions; one may always be. */
+  lostShare: 0.1,
+  /** The time of day may lag behind the monotonic clock by this, or by this share, before it counts as set back: it is slewed at times. */
+  setBackMs: 1000,
+  setBackShare: 0.001,
 } as const;

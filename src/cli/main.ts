@@ -27,6 +27,10 @@ const COMMANDS: Record<
     summary: 'compare revisions side by side; the first is what the others are compared against',
     load: () => import('./compare.js'),
   },
+  resume: {
+    summary: 'go on with a run that was killed, interrupted or broke: same plan, same order',
+    load: () => import('./resume.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),

@@ -4,25 +4,33 @@ import { resolve } from 'node:path';
 import { sha256File } from '../engine/file-digest.js';
 import { cachedModel } from '../engine/model-cache.js';
 import { QualifyError } from '../errors.js';
+import type { BuildContext } from './arm-builds.js';
 import type { SessionContext } from './context.js';
+
+/** A model where it lies: its absolute path, and what it is known by. */
+export interface FoundModel {
+  path: string;
+  sha256: string;
+  sizeBytes: number;
+}
+
+/** The model of a plan, made now or found. */
+export async function findModel({ plan, progress, signal }: BuildContext): Promise<FoundModel> {
+  const { model } = plan;
+  progress.update('preset' in model ? `model ${model.preset}` : `model ${model.path}`, null);
+  return 'preset' in model
+    ? await cachedModel({ ...model, signal, onProgress: (line) => progress.update(line, null) })
+    : await describeFile(resolve(model.path));
+}
 
 /** Answers the absolute path, after writing the `model` entry. */
 export async function provideModel(context: SessionContext): Promise<string> {
-  const { model } = context.plan;
-  context.progress.update('preset' in model ? `model ${model.preset}` : `model ${model.path}`, null);
-  const provided =
-    'preset' in model
-      ? await cachedModel({
-          ...model,
-          signal: context.signal,
-          onProgress: (line) => context.progress.update(line, null),
-        })
-      : await describeFile(resolve(model.path));
-  context.journal.append({ kind: 'model', sha256: provided.sha256, sizeBytes: String(provided.sizeBytes) });
-  return provided.path;
+  const { path, sha256, sizeBytes } = await findModel(context);
+  context.journal.append({ kind: 'model', sha256, sizeBytes: String(sizeBytes) });
+  return path;
 }
 
-async function describeFile(path: string): Promise<{ path: string; sha256: string; sizeBytes: number }> {
+async function describeFile(path: string): Promise<FoundModel> {
   try {
     return { path, sha256: await sha256File(path), sizeBytes: (await stat(path)).size };
   } catch (cause) {

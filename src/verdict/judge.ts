@@ -174,7 +174,7 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       result,
       exitCode: exitCodeOf(result),
       reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
-      warnings: warningsOf(plan, cells, settled),
+      warnings: [...analysis.warnings, ...warningsOf(plan, cells, settled)],
       cells,
       controls: [],
     }),

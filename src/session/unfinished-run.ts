@@ -1,0 +1,101 @@
+/** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { QualifyError } from '../errors.js';
+import { harnessVersion } from '../harness.js';
+import type { Entry } from '../journal/entries.js';
+import { type CutJournal, readCutJournal } from '../journal/read.js';
+import { fingerprint } from '../machine/fingerprint.js';
+import { ENVELOPE_FILE } from '../manifest/envelope.js';
+import { invalid } from '../manifest/invalid.js';
+import { FINAL_FAILURES } from '../manifest/replay-order.js';
+import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
+import { noRun } from '../manifest/run-state.js';
+import { verifyRun } from '../manifest/verify.js';
+import { planDigest } from '../plan/build.js';
+import { type Plan, planSchema } from '../plan/schema.js';
+import { verdictSchema } from '../verdict/schema.js';
+
+export interface UnfinishedRun {
+  runFolder: string;
+  plan: Plan;
+  journal: CutJournal;
+  /** What is missing: all of it, launches, or only the verdict and the seal. */
+  missing: 'everything' | 'launches' | 'seal';
+}
+
+/**
+ * Reads a run that is to be resumed.
+ * @throws QualifyError `ERR_QUALIFY_NO_RUN` and `ERR_QUALIFY_RUN_COMPLETE` (exit 64); `ERR_QUALIFY_OTHER_MACHINE` and
+ * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` throws, for a sealed run that does not hold (16).
+ */
+export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
+  if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
+    throw noRun(`there is no run folder ${runFolder}`, runFolder);
+  if (!existsSync(join(runFolder, PLAN_FILE))) throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder);
+  const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
+  const path = join(runFolder, JOURNAL_FILE);
+  const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
+  const [session] = journal.entries;
+  if (session === undefined) return { runFolder, plan, journal, missing: 'everything' };
+  if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
+    throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
+
+  const end = journal.entries.at(-1);
+  const isSealed = existsSync(join(runFolder, ENVELOPE_FILE));
+  if (end?.kind === 'end' && isSealed) {
+    if (end.complete) throw isComplete(runFolder);
+    // What somebody changed in the meantime is not to be signed again.
+    await verifyRun(runFolder);
+  }
+  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal' };
+  requireSameMachine(runFolder, session.machineId);
+  requireSameVersion(runFolder, session.harness.version);
+  const final = finalFailure(journal.entries);
+  if (final === null) return { runFolder, plan, journal, missing: 'launches' };
+  if (!isSealed) return { runFolder, plan, journal, missing: 'seal' };
+  throw new QualifyError('ERR_QUALIFY_NOT_RESUMABLE', `${runFolder} cannot be resumed: ${final}`, {
+    exit: 'infrastructure',
+    where: runFolder,
+    hint: 'Its report says what failed. Repair that, and measure anew.',
+  });
+}
+
+function isComplete(runFolder: string): QualifyError {
+  const { result, exitCode } = verdictSchema.parse(
+    JSON.parse(readFileSync(join(runFolder, VERDICT_FILE), 'utf8')),
+  );
+  return new QualifyError(
+    'ERR_QUALIFY_RUN_COMPLETE',
+    `${runFolder} is complete: its verdict is ${result} (exit code ${exitCode}).`,
+    {
+      exit: 'usage',
+      where: runFolder,
+      hint: `qualify report ${runFolder} shows it; qualify run measures anew.`,
+    },
+  );
+}
+
+function requireSameMachine(runFolder: string, machineId: string): void {
+  if (fingerprint().id === machineId) return;
+  throw new QualifyError('ERR_QUALIFY_OTHER_MACHINE', `${runFolder} was begun on another machine.`, {
+    exit: 'unmatched',
+    where: runFolder,
+    hint: 'Rates of two machines are not compared. Resume it where it was begun, or measure anew here.',
+  });
+}
+
+function requireSameVersion(runFolder: string, version: string): void {
+  if (version === harnessVersion) return;
+  throw new QualifyError(
+    'ERR_QUALIFY_OTHER_VERSION',
+    `${runFolder} was begun by qualify ${version}, and this is qualify ${harnessVersion}.`,
+    { exit: 'unmatched', where: runFolder, hint: `Resume it with qualify ${version}, or measure anew.` },
+  );
+}
+
+/** The message of a failure after which nothing may follow. */
+function finalFailure(entries: readonly Entry[]): string | null {
+  const final = entries.find((entry) => entry.kind === 'failure' && FINAL_FAILURES.has(entry.code));
+  return final?.kind === 'failure' ? final.message : null;
+}
