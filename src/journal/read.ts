@@ -47,13 +47,13 @@ export function parseJournal(text: string, name: string): Entry[] {
     const where = `${name}:${index + 1}`;
     const entry = parseLine(line, where);
     if (entry.seq !== index) throw invalid(where, `Journal field seq: is ${entry.seq}, must be ${index}.`);
+    const last = entries.at(-1);
+    if (last?.kind === 'end' && (last.complete || entry.kind !== 'resume'))
+      throw invalid(where, 'Something follows the "end" line.');
     if (BigInt(entry.atNs) < before) throw invalid(where, 'Journal field atNs: time runs backwards.');
     if ((index === 0) !== (entry.kind === 'session')) {
       throw invalid(where, 'Journal field kind: "session" is the first line, and only the first.');
     }
-    const last = entries.at(-1);
-    if (last?.kind === 'end' && (last.complete || entry.kind !== 'resume'))
-      throw invalid(where, 'Something follows the "end" line.');
     before = BigInt(entry.atNs);
     entries.push(entry);
   }

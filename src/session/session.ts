@@ -70,9 +70,14 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
     for (const folder of await removeStaleWorktrees())
       options.progress.note(`removed the worktree ${folder} of a killed session`);
     const runFolder = makeRunFolder(session, options.out, options.folder);
-    writePlan(runFolder, plan);
-    const failure = await record(plan, revisions, runFolder, options);
-    return { runFolder, failure, ...(await conclude(runFolder)) };
+    try {
+      writePlan(runFolder, plan);
+      const failure = await record(plan, revisions, runFolder, options);
+      return { runFolder, failure, ...(await conclude(runFolder)) };
+    } catch (error) {
+      options.progress.note(`The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`);
+      throw error;
+    }
   } finally {
     await lock.release();
   }
