@@ -21,8 +21,11 @@ export const failedByItself = ({ code }: LostLaunch): boolean =>
 /** The most launches of one place that may fail by themselves: one that fails twice is no accident. */
 export const MOST_FAILURES = 2;
 
-/** Every lost launch in order, with what ended it: the last failure before the session was resumed. */
-export function lostLaunches(entries: readonly Entry[]): LostLaunch[] {
+/**
+ * Every lost launch in order, with what ended it: the last failure before the session was resumed. `underWay` is lost too, should the
+ * session be resumed now.
+ */
+export function lostLaunches(entries: readonly Entry[], underWay: string | null = null): LostLaunch[] {
   const lost: LostLaunch[] = [];
   let code: string | null = null;
   for (const entry of entries) {
@@ -31,7 +34,16 @@ export function lostLaunches(entries: readonly Entry[]): LostLaunch[] {
     if (entry.lost !== null) lost.push({ launch: entry.lost, ...placeOf(entry.lost, entries), code });
     code = null;
   }
+  if (underWay !== null) lost.push({ launch: underWay, ...placeOf(underWay, entries), code });
   return lost;
+}
+
+/** The lost launches that failed by themselves at the place of the last one; two of them, and the session is over. */
+export function failuresOfLast(lost: readonly LostLaunch[]): LostLaunch[] {
+  const last = lost.at(-1);
+  return lost.filter(
+    (one) => failedByItself(one) && one.round === last?.round && one.position === last.position,
+  );
 }
 
 function placeOf(name: string, entries: readonly Entry[]): { round: number; position: number } {

@@ -1,6 +1,9 @@
 /** What `run`, `pr` and `compare` share: their options, a session, and what they print of it. */
 import { relative } from 'node:path';
 import type { Command } from 'commander';
+import { failuresOfLast, launchUnderWay, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
+import type { QualifyError } from '../errors.js';
+import type { Entry } from '../journal/entries.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
 import type { Matrix } from '../matrix/schema.js';
 import { renderTable } from '../report/table.js';
@@ -87,7 +90,14 @@ function print(
   note(process.stderr.isTTY ? wrap(place, 80).join('\n') : place);
   if (failure !== null) {
     note(describeError(failure));
-    if (!FINAL_FAILURES.has(failure.code)) note(`Go on from there: qualify resume ${folder}`);
+    if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${folder}`);
   }
   process.exitCode = verdict.exitCode;
+}
+
+/** Whether `qualify resume` would take it; it says why when it does not. */
+function mayGoOn(entries: readonly Entry[], failure: QualifyError): boolean {
+  const underWay = launchUnderWay(entries)?.launch ?? null;
+  const failed = underWay === null ? [] : failuresOfLast(lostLaunches(entries, underWay));
+  return !FINAL_FAILURES.has(failure.code) && failed.length < MOST_FAILURES;
 }

@@ -3,7 +3,7 @@
  * alone. Whoever could call a launch lost that was whole, or repeat one without saying so, could go on until the numbers please.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { failedByItself, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
+import { failuresOfLast, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { launchName, type Place, placesOf } from '../plan/launch-name.js';
@@ -14,11 +14,8 @@ import { JOURNAL_FILE } from './run-folder.js';
 const wrong = (entry: Entry, why: string): QualifyError =>
   invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
 
-/** After these failures nothing may follow: what was measured is in doubt, or was tried often enough. */
-export const FINAL_FAILURES: ReadonlySet<string> = new Set([
-  'ERR_QUALIFY_BINARY_CHANGED',
-  'ERR_QUALIFY_FAILED_TWICE',
-]);
+/** After these failures nothing may follow: what was measured before is in doubt. */
+export const FINAL_FAILURES: ReadonlySet<string> = new Set(['ERR_QUALIFY_BINARY_CHANGED']);
 
 /** What happened since the session began or was resumed, and where in the plan it stands. */
 interface Course {
@@ -100,11 +97,12 @@ function underWay({ launch, stopped, failures }: Course): string | null {
 /** An engine that fails twice at one place is not asked a third time. */
 function checkFailures(entries: readonly Entry[]): void {
   for (const entry of entries) {
-    if (entry.kind !== 'launch') continue;
-    const failed = lostLaunches(entries.slice(0, entry.seq)).filter(
-      (lost) => failedByItself(lost) && lost.round === entry.round && lost.position === entry.position,
-    );
+    if (entry.kind !== 'resume' || entry.lost === null) continue;
+    const failed = failuresOfLast(lostLaunches(entries.slice(0, entry.seq + 1)));
     if (failed.length >= MOST_FAILURES)
-      throw wrong(entry, `launches ${entry.launch} after ${failed.length} failures at its place`);
+      throw wrong(
+        entry,
+        `resumes the session after ${failed.map(({ launch }) => launch).join(' and ')} failed`,
+      );
   }
 }

@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { launchUnderWay, lostLaunches, standingEntries } from '../analysis/lost-launches.js';
 import { sha256 } from '../digest.js';
 import { endLeftOver } from '../engine/left-over.js';
 import { harnessVersion } from '../harness.js';
@@ -18,8 +17,6 @@ import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
-import { launchName, placesOf } from '../plan/launch-name.js';
-import type { Plan } from '../plan/schema.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { resolveArms } from './arm-builds.js';
 import { conclude } from './conclude.js';
@@ -101,7 +98,10 @@ function close({ runFolder, journal: found }: UnfinishedRun): void {
 }
 
 /** Writes down that the session goes on; only then takes away what followed from the state before. */
-function reopen({ runFolder, plan, journal: found }: UnfinishedRun, options: ResumeOptions): SessionContext {
+function reopen(
+  { runFolder, plan, journal: found, lost }: UnfinishedRun,
+  options: ResumeOptions,
+): SessionContext {
   const journal = new Journal(join(runFolder, JOURNAL_FILE), process.hrtime.bigint, found);
   const { tail } = found;
   journal.append({
@@ -109,7 +109,7 @@ function reopen({ runFolder, plan, journal: found }: UnfinishedRun, options: Res
     resumedAt: new Date().toISOString(),
     harness: { version: harnessVersion, node: process.version },
     machineId: fingerprint().id,
-    lost: lostLaunch(runFolder, plan, found.entries),
+    lost,
     droppedBytes: tail.length,
     droppedSha256: tail.length === 0 ? null : sha256(tail),
   });
@@ -121,19 +121,6 @@ function reopen({ runFolder, plan, journal: found }: UnfinishedRun, options: Res
 
 function removeConclusions(runFolder: string): void {
   for (const name of CONCLUSIONS) rmSync(join(runFolder, name), { force: true });
-}
-
-/** The launch that is repeated: one with an entry that is not over, or one that was not ready and left no more than files. */
-function lostLaunch(runFolder: string, plan: Plan, entries: readonly Entry[]): string | null {
-  const underWay = launchUnderWay(entries);
-  if (underWay !== null) return underWay.launch;
-  const done = standingEntries(entries).filter((entry) => entry.kind === 'launch').length;
-  const place = placesOf(plan)[done];
-  if (place === undefined) return null;
-  const { round, position } = place;
-  const lost = lostLaunches(entries).filter((one) => one.round === round && one.position === position);
-  const name = launchName(place, lost.length + 1);
-  return existsSync(join(runFolder, 'evidence', 'launches', `${name}.log`)) ? name : null;
 }
 
 /** The log of a build that the journal does not have. The build is made again, and its log is then another. */

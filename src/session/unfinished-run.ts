@@ -1,6 +1,13 @@
 /** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  failuresOfLast,
+  launchUnderWay,
+  lostLaunches,
+  MOST_FAILURES,
+  standingEntries,
+} from '../analysis/lost-launches.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
@@ -13,6 +20,7 @@ import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/ru
 import { noRun } from '../manifest/run-state.js';
 import { verifyRun } from '../manifest/verify.js';
 import { planDigest } from '../plan/build.js';
+import { launchName, placesOf } from '../plan/launch-name.js';
 import { type Plan, planSchema } from '../plan/schema.js';
 import { verdictSchema } from '../verdict/schema.js';
 
@@ -22,6 +30,8 @@ export interface UnfinishedRun {
   journal: CutJournal;
   /** What is missing: all of it, launches, or only the verdict and the seal. */
   missing: 'everything' | 'launches' | 'seal';
+  /** Name of the launch that was under way and is lost with that; null when none was. */
+  lost: string | null;
 }
 
 /**
@@ -37,7 +47,7 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   const path = join(runFolder, JOURNAL_FILE);
   const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
   const [session] = journal.entries;
-  if (session === undefined) return { runFolder, plan, journal, missing: 'everything' };
+  if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
   if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
     throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
 
@@ -48,12 +58,13 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
     // What somebody changed in the meantime is not to be signed again.
     await verifyRun(runFolder);
   }
-  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal' };
+  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
   requireSameMachine(runFolder, session.machineId);
   requireSameVersion(runFolder, session.harness.version);
-  const final = finalFailure(journal.entries);
-  if (final === null) return { runFolder, plan, journal, missing: 'launches' };
-  if (!isSealed) return { runFolder, plan, journal, missing: 'seal' };
+  const lost = lostLaunch(runFolder, plan, journal.entries);
+  const final = finalFailure(journal.entries, lost);
+  if (final === null) return { runFolder, plan, journal, missing: 'launches', lost };
+  if (!isSealed) return { runFolder, plan, journal, missing: 'seal', lost: null };
   throw new QualifyError('ERR_QUALIFY_NOT_RESUMABLE', `${runFolder} cannot be resumed: ${final}`, {
     exit: 'infrastructure',
     where: runFolder,
@@ -94,8 +105,25 @@ function requireSameVersion(runFolder: string, version: string): void {
   );
 }
 
-/** The message of a failure after which nothing may follow. */
-function finalFailure(entries: readonly Entry[]): string | null {
+/** Why nothing may follow; null when the session may go on. */
+function finalFailure(entries: readonly Entry[], lost: string | null): string | null {
   const final = entries.find((entry) => entry.kind === 'failure' && FINAL_FAILURES.has(entry.code));
-  return final?.kind === 'failure' ? final.message : null;
+  if (final?.kind === 'failure') return final.message;
+  const failed = lost === null ? [] : failuresOfLast(lostLaunches(entries, lost));
+  if (failed.length < MOST_FAILURES) return null;
+  const names = failed.map(({ launch, code }) => `${launch} (${code})`).join(' and ');
+  return `one launch of the plan failed twice, as ${names}, and is not tried a third time.`;
+}
+
+/** The launch that is repeated: one with an entry that is not over, or one that was not ready and left no more than files. */
+function lostLaunch(runFolder: string, plan: Plan, entries: readonly Entry[]): string | null {
+  const underWay = launchUnderWay(entries);
+  if (underWay !== null) return underWay.launch;
+  const done = standingEntries(entries).filter((entry) => entry.kind === 'launch').length;
+  const place = placesOf(plan)[done];
+  if (place === undefined) return null;
+  const { round, position } = place;
+  const lost = lostLaunches(entries).filter((one) => one.round === round && one.position === position);
+  const name = launchName(place, lost.length + 1);
+  return existsSync(join(runFolder, 'evidence', 'launches', `${name}.log`)) ? name : null;
 }

@@ -3,9 +3,8 @@
  * again: a session that was resumed walks on from there.
  */
 
-import { failedByItself, lostLaunches, MOST_FAILURES, standingEntries } from '../analysis/lost-launches.js';
+import { lostLaunches, standingEntries } from '../analysis/lost-launches.js';
 import type { Engine } from '../engine/engine.js';
-import { QualifyError } from '../errors.js';
 import type { EngineName } from '../matrix/engines.js';
 import { undecidedCells } from '../verdict/settle.js';
 import type { ArmBuild } from './arm-builds.js';
@@ -41,14 +40,7 @@ function nextAttempt({ journal }: SessionContext, round: number, position: numbe
   const isHere = (place: { round: number; position: number }): boolean =>
     place.round === round && place.position === position;
   if (standingEntries(journal.entries).some((entry) => entry.kind === 'launch' && isHere(entry))) return null;
-  const lost = lostLaunches(journal.entries).filter(isHere);
-  const failed = lost.filter(failedByItself);
-  if (failed.length < MOST_FAILURES) return lost.length + 1;
-  const names = failed.map(({ launch, code }) => `${launch} (${code})`).join(', ');
-  throw new QualifyError('ERR_QUALIFY_FAILED_TWICE', `One launch of the plan failed twice: ${names}.`, {
-    exit: 'infrastructure',
-    hint: 'It is not tried a third time. Their logs are in the evidence; repair what failed, and run anew.',
-  });
+  return lostLaunches(journal.entries).filter(isHere).length + 1;
 }
 
 /** @throws what ended a launch early; the journal has it already. */

@@ -182,17 +182,31 @@ describe('an engine that was killed', () => {
     const matrix = home.fakeMatrix({ head: { FAKE_FAULT: 'crash:3' } }, { looks: [1] });
     const first = await home.run('run', matrix, '--out', 'run');
     assert.equal(first.exitCode, 15, first.stderr);
+    assert.match(first.stderr, /Go on from there: qualify resume run/);
     const second = await home.run('resume', 'run');
     assert.equal(second.exitCode, 15, second.stderr);
-    const launches = home.journal().filter((entry) => entry.kind === 'launch').length;
-    // Two of two launches are lost by then, which is worse than what failed.
-    const third = await resumed(home, 14);
-    assert.match(third.stderr, /failed twice/);
-    assert.doesNotMatch(third.stderr, /Go on from there/);
-    assert.equal(home.journal().filter((entry) => entry.kind === 'launch').length, launches);
-    const fourth = await home.run('resume', 'run');
-    assert.equal(fourth.exitCode, 15);
-    assert.match(fourth.stderr, /ERR_QUALIFY_NOT_RESUMABLE/);
+    assert.equal(home.verdict().result, 'infrastructure');
+    assert.doesNotMatch(second.stderr, /Go on from there/);
+    const before = readFileSync(home.path('run', 'manifest.dsse.json'), 'utf8');
+    const third = await home.run('resume', 'run');
+    assert.equal(third.exitCode, 15, third.stderr);
+    assert.match(third.stderr, /failed twice, as r00-\d-head \(ERR_QUALIFY_ENGINE_DIED\) and r00-\d-head\.2/);
+    assert.match(third.stderr, /ERR_QUALIFY_NOT_RESUMABLE/);
+    assert.equal(readFileSync(home.path('run', 'manifest.dsse.json'), 'utf8'), before);
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+
+  test('twice, and the harness with it, is concluded', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({ head: { FAKE_FAULT: 'die-at-start' } }, { looks: [1] });
+    await home.run('run', matrix, '--out', 'run');
+    await home.run('resume', 'run');
+    const path = home.path('run', 'journal.jsonl');
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, -2);
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    for (const name of ['manifest.dsse.json', 'verdict.json']) rmSync(home.path('run', name));
+    await resumed(home, 15);
+    assert.equal(home.journal().filter((entry) => entry.kind === 'resume').length, 1);
   });
 });
 

@@ -220,7 +220,7 @@ describe('a signer who measures until it pleases', () => {
     }));
 
   test('starts an engine a third time that failed twice', (context) =>
-    refuses(context, 'journal.jsonl', /launches r0-0-\w+\.3 after 2 failures at its place/, {
+    refuses(context, 'journal.jsonl', /resumes the session after r0-0-\w+ and r0-0-\w+\.2 failed/, {
       change: continued((entries, run) => {
         const lost = firstLaunch(entries);
         const fails = (own: Entry[], name: string): Entry[] => [
