@@ -46,13 +46,15 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
   const path = join(runFolder, JOURNAL_FILE);
   const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
+  const isSealed = existsSync(join(runFolder, ENVELOPE_FILE));
   const [session] = journal.entries;
+  if (session === undefined && isSealed)
+    throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');
   if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
   if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
     throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
 
   const end = journal.entries.at(-1);
-  const isSealed = existsSync(join(runFolder, ENVELOPE_FILE));
   if (end?.kind === 'end' && isSealed) {
     if (end.complete) throw isComplete(runFolder);
     // What somebody changed in the meantime is not to be signed again.
