@@ -46,7 +46,7 @@ function checkOneAtATime(entries: readonly Entry[]): void {
   }
 }
 
-/** The look follows the last launch of its round at once, unless the session broke there. */
+/** The look follows the last launch of its round at once, unless the session broke there or the journal was cut off there. */
 function checkLooks(plan: Plan, entries: readonly Entry[]): void {
   const broken = new Set(entries.flatMap((entry) => (entry.kind === 'failure' ? [entry.launch] : [])));
   let launch: EntryOf<'launch'> | undefined;
@@ -59,7 +59,7 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
       launch.position === plan.arms.length - 1 &&
       plan.decision.looks.includes(launch.round + 1);
     const next = entries[at + 1];
-    if (isDue && !(next?.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
+    if (isDue && next !== undefined && !(next.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
       throw wrong(entry, `ends round ${launch?.round}, after which the plan looks; the journal does not`);
     if (!isDue && next?.kind === 'look') throw wrong(next, 'looks where the plan does not');
     if (entry.kind === 'look' && entry.undecided.length === 0 && next?.kind === 'launch')

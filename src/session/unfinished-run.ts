@@ -16,6 +16,7 @@ import { fingerprint } from '../machine/fingerprint.js';
 import { ENVELOPE_FILE } from '../manifest/envelope.js';
 import { invalid } from '../manifest/invalid.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
+import { replayPlan } from '../manifest/replay-plan.js';
 import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
 import { noRun } from '../manifest/run-state.js';
 import { verifyRun } from '../manifest/verify.js';
@@ -37,7 +38,7 @@ export interface UnfinishedRun {
 /**
  * Reads a run that is to be resumed.
  * @throws QualifyError `ERR_QUALIFY_NO_RUN` and `ERR_QUALIFY_RUN_COMPLETE` (exit 64); `ERR_QUALIFY_OTHER_MACHINE` and
- * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` throws, for a sealed run that does not hold (16).
+ * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` or `replayPlan` throw, for a run that does not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
   if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
@@ -53,6 +54,7 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
   if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
     throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
+  replayPlan(plan, journal.entries);
 
   const end = journal.entries.at(-1);
   if (end?.kind === 'end' && isSealed) {

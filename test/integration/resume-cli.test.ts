@@ -134,8 +134,12 @@ describe('qualify resume', () => {
     edit(home, 'plan.json', /"warmups": 1/, '"warmups": 2');
     await refusal(home, 16, 'is not the plan with which the journal begins');
     writeFileSync(home.path('run', 'plan.json'), plan);
+    const journal = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
     edit(home, 'journal.jsonl', '"kind":"load"', '"kind":"loud"');
     await refusal(home, 16, 'ERR_QUALIFY_JOURNAL_INVALID');
+    writeFileSync(home.path('run', 'journal.jsonl'), journal);
+    edit(home, 'journal.jsonl', '"position":0', '"position":1');
+    await refusal(home, 16, 'which is not next in the plan');
   });
 
   test('refuses a run that was sealed when it broke and does not hold now, with exit code 16', async (t) => {
@@ -147,7 +151,7 @@ describe('qualify resume', () => {
       '--out',
       'run',
     );
-    edit(home, 'journal.jsonl', /"foreignCpuShare":[^,]*/, '"foreignCpuShare":0.0123');
+    edit(home, 'journal.jsonl', /"readyMs":[^,]*/, '"readyMs":0.0123');
     await refusal(home, 16, 'journal.jsonl has changed');
   });
 
