@@ -59,7 +59,8 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
       launch.position === plan.arms.length - 1 &&
       plan.decision.looks.includes(launch.round + 1);
     const next = entries[at + 1];
-    if (isDue && next !== undefined && !(next.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
+    const isCutOff = next === undefined || next.kind === 'failure';
+    if (isDue && !isCutOff && !(next.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
       throw wrong(entry, `ends round ${launch?.round}, after which the plan looks; the journal does not`);
     if (!isDue && next?.kind === 'look') throw wrong(next, 'looks where the plan does not');
     if (entry.kind === 'look' && entry.undecided.length === 0 && next?.kind === 'launch')
