@@ -49,6 +49,13 @@ test('another number of threads than planned', (context) =>
     },
   }));
 
+test('a second model', (context) =>
+  refuses(context, 'journal.jsonl', /line \d+ names the model once more/, {
+    change: rewrite((entries) =>
+      entries.flatMap((entry) => (entry.kind === 'model' ? [entry, entry] : [entry])),
+    ),
+  }));
+
 test('two processes at a time', async (context) => {
   await refuses(context, 'journal.jsonl', /launches r0-1-\w+ while r0-0-\w+ is up/, {
     change: move('stop', 'launch'),
