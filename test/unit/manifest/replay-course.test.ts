@@ -52,7 +52,7 @@ test('another number of threads than planned', (context) =>
 test('a second model', (context) =>
   refuses(context, 'journal.jsonl', /line \d+ names the model once more/, {
     change: rewrite((entries) =>
-      entries.flatMap((entry) => (entry.kind === 'model' ? [entry, entry] : [entry])),
+      entries.flatMap((entry): Entry[] => (entry.kind === 'model' ? [entry, entry] : [entry])),
     ),
   }));
 
