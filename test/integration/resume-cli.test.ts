@@ -1,5 +1,7 @@
 /** What `qualify resume` takes, what it refuses, and that a refusal changes nothing. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdirSync,
@@ -174,6 +176,24 @@ describe('qualify resume', () => {
     const lock = await takeMachineLock({ what: 'another session', wait: false, address });
     t.after(() => lock.release());
     await refusal(home, 15, 'ERR_QUALIFY_LOCKED', 'another session');
+  });
+
+  test('ends what a killed session left running before it launches anything', async (t) => {
+    const home = await killedRun(t);
+    const { session } = JSON.parse(readFileSync(home.path('run', 'plan.json'), 'utf8'));
+    const left = spawn('/bin/sleep', ['1000'], {
+      stdio: 'ignore',
+      env: { QUALIFY_LAUNCH: `${session}.left` },
+    });
+    const other = spawn('/bin/sleep', ['1000'], { stdio: 'ignore', env: { QUALIFY_LAUNCH: 'other.left' } });
+    t.after(() => other.kill('SIGKILL'));
+    t.after(() => left.kill('SIGKILL'));
+    const ended = once(left, 'exit');
+    const result = await home.run('resume', 'run');
+    assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
+    assert.equal(left.signalCode, 'SIGKILL');
+    await ended;
+    assert.equal(other.exitCode ?? other.signalCode, null, 'a launch of another session is not ours');
   });
 
   test('refuses a working tree that has changed, before it builds anything', async () => {
