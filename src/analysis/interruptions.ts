@@ -20,7 +20,8 @@ export function tooManyLost(plan: Plan, lost: readonly LostLaunch[], rounds: num
   const launches = rounds * plan.arms.length;
   const most = bearableLosses(launches);
   if (own.length <= most) return [];
-  const message = `${own.length} launches were lost to interruptions, of ${launches} at most ${most} may be: ${own.map(describe).join(', ')}; measure again without interruptions`;
+  const names = own.map(describe).join(', ');
+  const message = `${own.length} launches were lost to interruptions, of ${launches} at most ${most} may be: ${names}; measure again without interruptions`;
   return [finding('launches-lost', message)];
 }
 
@@ -63,7 +64,8 @@ export function clockSetBackWarnings(entries: readonly Entry[]): Finding[] {
     const passedMs = Number(label.atNs - before.atNs) / 1e6;
     if (wallMs >= passedMs - Math.max(limits.setBackMs, passedMs * limits.setBackShare)) return [];
     const seconds = Math.round((passedMs - wallMs) / 1000);
-    const message = `the time of day was set back by ${seconds} s or more between ${before.time} and ${label.time}: these labels are wrong, durations are of another clock and are not`;
+    const between = `between ${before.time} and ${label.time}`;
+    const message = `the time of day was set back by about ${seconds} s ${between}: such labels are wrong, durations are of another clock and are not`;
     return [finding('clock-set-back', message)];
   });
 }

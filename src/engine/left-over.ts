@@ -1,4 +1,7 @@
-/** Engines that outlive their session for a moment: `kill -9` leaves them to their guards, and who goes on with the session must not meet them. */
+/**
+ * Engines that outlive their session for a moment: `kill -9` leaves them to their guards, and who goes on with the session must not
+ * meet them.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QualifyError } from '../errors.js';
 import { processesWithVariableLike } from '../machine/procfs.js';

@@ -1,4 +1,4 @@
-/** Everything of a session between its plan and its end: what was built, launched and seen goes into the journal, and so does what broke. */
+/** A session between its plan and its end: what was built, launched and seen goes into the journal, and so does what broke. */
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';

@@ -1,6 +1,7 @@
 /**
- * Goes on with a session that was killed, interrupted or broken: the same plan from the place where it stopped. The launch that was under way
- * is repeated whole; what was seen of it stays in the evidence. Until builds and model have proved the same, nothing of the run changes.
+ * Goes on with a session that was killed, interrupted or broken: the same plan from the place where it stopped. The launch that was
+ * under way is repeated whole; what was seen of it stays in the evidence. Until builds and model have proved the same, nothing of the
+ * run changes.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -38,7 +38,8 @@ export interface UnfinishedRun {
 /**
  * Reads a run that is to be resumed.
  * @throws QualifyError `ERR_QUALIFY_NO_RUN` and `ERR_QUALIFY_RUN_COMPLETE` (exit 64); `ERR_QUALIFY_OTHER_MACHINE` and
- * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` or `replayPlan` throw, for a run that does not hold (16).
+ * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` or `replayPlan` throw, for a run that does
+ * not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
   if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
@@ -62,9 +63,9 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
     // What somebody changed in the meantime is not to be signed again.
     await verifyRun(runFolder);
   }
-  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
   requireSameMachine(runFolder, session.machineId);
   requireSameVersion(runFolder, session.harness.version);
+  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
   const lost = lostLaunch(runFolder, plan, journal.entries);
   const final = finalFailure(journal.entries, lost);
   if (final === null) return { runFolder, plan, journal, missing: 'launches', lost };

@@ -1,6 +1,6 @@
 /**
- * Walks the rounds of a plan in its order, looks when the plan says so, and goes on with what is undecided. What the journal has is not done
- * again: a session that was resumed walks on from there.
+ * Walks the rounds of a plan in its order, looks when the plan says so, and goes on with what is undecided. What the journal has is
+ * not done again: a session that was resumed walks on from there.
  */
 
 import { lostLaunches, standingEntries } from '../analysis/lost-launches.js';

@@ -38,7 +38,9 @@ async function startUntil(home: Home, matrix: string, kind: string, times = 1): 
   return started;
 }
 
-/** One round decides nothing: 11. Where others take the machine meanwhile its clocks may contradict each other: 14, and no word of losses. */
+/**
+ * One round decides nothing: 11. Where others take the machine meanwhile its clocks may contradict each other: 14, and no word of losses.
+ */
 function assertExit(home: Home, result: CliResult, exitCode: number): void {
   const codes = home.verdict().reasons.map(({ code }) => code);
   if (exitCode === 11 && result.exitCode === 14) assert.ok(!codes.includes('launches-lost'), codes.join(' '));
