@@ -11,6 +11,7 @@ import { contaminationOf, loadWarnings } from './contamination.js';
 import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
 import { floorWarnings, impossibleSpeeds } from './floor.js';
+import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
 import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
 import { sameEngineWarnings } from './matching.js';
@@ -53,6 +54,8 @@ export interface Analysis {
   ended: boolean;
   /** What shows that each switch of an ablation worked; empty in other sessions. */
   switchWitnesses: SwitchWitness[];
+  /** Worth knowing of the session as a whole. */
+  warnings: Finding[];
 }
 
 function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
@@ -76,7 +79,11 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     missing: missingOf(plan, seen, cell, rounds),
     coldness: coldnessOf(cell, launches, clock),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
-    contamination: [...contaminationOf(plan, launches), ...leftBehind(launches)],
+    contamination: [
+      ...contaminationOf(plan, launches),
+      ...leftBehind(launches),
+      ...tooManyLost(plan, seen.lost, rounds),
+    ],
     warnings: [
       ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
       ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
@@ -117,6 +124,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,
     switchWitnesses: switchWitnesses(plan, seen),
+    warnings: [...resumeWarnings(entries), ...clockSetBackWarnings(entries)],
   };
 }
 

@@ -49,4 +49,9 @@ export const limits = {
   vetoLevel: 0.001,
   /** Share of the margin beyond which it is mentioned that the second launch of a round differs from the first. */
   slotShare: 0.5,
+  /** Share of the launches of a look that may be lost to interruptions; one may always be. */
+  lostShare: 0.1,
+  /** The time of day may lag behind the monotonic clock by this, or by this share, before it counts as set back: it is slewed at times. */
+  setBackMs: 1000,
+  setBackShare: 0.001,
 } as const;

@@ -1,6 +1,7 @@
 /** The journal by launch: what was seen of each process, and of its build. */
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
+import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.js';
 
 export type Sample = EntryOf<'sample'>;
 export type Build = EntryOf<'build'>;
@@ -29,6 +30,8 @@ export interface Observations {
   /** Failures that belong to no launch. */
   failures: EntryOf<'failure'>[];
   end: EntryOf<'end'> | undefined;
+  /** Launches that an interruption ended; nothing of them is in `launches`. */
+  lost: LostLaunch[];
 }
 
 const newLaunch = (started: EntryOf<'launch'>): Launch => ({
@@ -59,11 +62,18 @@ function attach(launch: Launch, entry: Entry): void {
   else if (entry.kind === 'failure') launch.failures.push(entry);
 }
 
-/** Sorts the entries of a journal by what they are about. Entries of launches that never began are left out. */
+/** Sorts the entries of a journal that count by what they are about. Entries of launches that never began are left out. */
 export function observe(entries: readonly Entry[]): Observations {
   const launches = new Map<string, Launch>();
-  const seen: Observations = { launches: [], builds: [], model: undefined, failures: [], end: undefined };
-  for (const entry of entries) {
+  const seen: Observations = {
+    launches: [],
+    builds: [],
+    model: undefined,
+    failures: [],
+    end: undefined,
+    lost: lostLaunches(entries),
+  };
+  for (const entry of standingEntries(entries)) {
     if (entry.kind === 'launch') launches.set(entry.launch, newLaunch(entry));
     else if (entry.kind === 'build') seen.builds.push(entry);
     else if (entry.kind === 'model') seen.model = entry;

@@ -31,6 +31,10 @@ const COMMANDS: Record<
     summary: 'which switches matter: the effect of each, with intervals that hold together',
     load: () => import('./switches.js'),
   },
+  resume: {
+    summary: 'go on with a run that was killed, interrupted or broke: same plan, same order',
+    load: () => import('./resume.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),

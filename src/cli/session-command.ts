@@ -1,9 +1,14 @@
 /** What `run`, `pr` and `compare` share: their options, a session, and what they print of it. */
 import { relative } from 'node:path';
 import type { Command } from 'commander';
+import { failuresOfLast, launchUnderWay, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
+import type { QualifyError } from '../errors.js';
+import type { Entry } from '../journal/entries.js';
+import { FINAL_FAILURES } from '../manifest/replay-order.js';
 import type { Matrix } from '../matrix/schema.js';
 import { renderTable } from '../report/table.js';
 import { wrap } from '../report/wrap.js';
+import type { SessionProgress } from '../session/context.js';
 import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
@@ -37,15 +42,9 @@ export const sessionOptions = (command: Command): Command =>
     .option('--json', 'print verdict.json instead of the table');
 
 /** Runs, prints, and sets the exit code to the verdict's. */
-export async function runAndPrint(matrix: Matrix, repository: string, flags: SessionFlags): Promise<void> {
-  const line = startProgress();
-  const progress = {
-    update: (text: string, share: number | null) => line.update(text, share),
-    // Takes the progress line away first, so that the two do not run into each other.
-    note: (text: string) => line.end(text),
-  };
-  try {
-    const result = await runSession({
+export function runAndPrint(matrix: Matrix, repository: string, flags: SessionFlags): Promise<void> {
+  return withProgress(flags.json === true, (progress) =>
+    runSession({
       matrix,
       repository,
       folder: process.cwd(),
@@ -56,9 +55,24 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
       wait: flags.wait === true,
       progress,
       signal: interruptSignal(),
+    }),
+  );
+}
+
+/** A session with its progress on stderr; what it came to is printed and sets the exit code. */
+export async function withProgress(
+  json: boolean,
+  session: (progress: SessionProgress) => Promise<SessionResult>,
+): Promise<void> {
+  const line = startProgress();
+  try {
+    const result = await session({
+      update: (text, share) => line.update(text, share),
+      // Takes the progress line away first, so that the two do not run into each other.
+      note: (text) => line.end(text),
     });
     line.end();
-    print(result, flags.json === true);
+    print(result, json);
   } finally {
     line.end();
   }
@@ -74,6 +88,16 @@ function print(
   else answer(renderTable(verdict, { ...report, runFolder: folder }));
   const place = `The run is in ${folder}, signed by ${keyId}${keyCreated ? ', a key that this first run made' : ''}.`;
   note(process.stderr.isTTY ? wrap(place, 80).join('\n') : place);
-  if (failure !== null) note(describeError(failure));
+  if (failure !== null) {
+    note(describeError(failure));
+    if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${folder}`);
+  }
   process.exitCode = verdict.exitCode;
+}
+
+/** Whether `qualify resume` would take it; it says why when it does not. */
+function mayGoOn(entries: readonly Entry[], failure: QualifyError): boolean {
+  const underWay = launchUnderWay(entries)?.launch ?? null;
+  const failed = underWay === null ? [] : failuresOfLast(lostLaunches(entries, underWay));
+  return !FINAL_FAILURES.has(failure.code) && failed.length < MOST_FAILURES;
 }

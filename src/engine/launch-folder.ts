@@ -2,7 +2,8 @@
  * The empty HOME and TMPDIR of one launch, so that an engine carries nothing from launch to launch there. They lie outside the run
  * folder, go with the launch, and a guard removes them when the harness is killed.
  */
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +17,10 @@ export interface LaunchFolder {
 }
 
 export function makeLaunchFolder(): LaunchFolder {
-  const folder = mkdtempSync(join(tmpdir(), 'qualify-launch-'));
+  const folder = join(tmpdir(), `qualify-launch-${randomBytes(8).toString('hex')}`);
+  // The guard comes first: a folder that is made before it stays when the harness is killed in between.
   const dismissGuard = guardPath(folder);
+  mkdirSync(folder, { mode: 0o700 });
   const environment = { HOME: join(folder, 'home'), TMPDIR: join(folder, 'tmp') };
   for (const path of Object.values(environment)) mkdirSync(path);
   return {

@@ -96,6 +96,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     recipeDigest: sha256Schema,
     toolchain: z.record(z.string(), z.string()),
     binarySha256: sha256Schema,
+    /** Over every file of a folder that somebody else built; absent where the binary is all there is. */
+    folderSha256: sha256Schema.optional(),
     cached: z.boolean(),
     log: evidenceSchema,
   }),
@@ -199,6 +201,22 @@ export const entrySchema = z.discriminatedUnion('kind', [
     launch: z.string().nullable(),
     code: z.string(),
     message: z.string(),
+  }),
+  /**
+   * The session went on after it was killed, or after an `end` that says `complete: false`. What was seen of the launch that was
+   * under way stays and counts for nothing; the launch is repeated whole.
+   */
+  z.strictObject({
+    ...base,
+    kind: z.literal('resume'),
+    resumedAt: z.iso.datetime(),
+    harness: z.strictObject({ version: z.string(), node: z.string() }),
+    machineId: sha256Schema,
+    /** Name of that launch, which has no `launch` entry when it was not ready yet; null when none was under way. */
+    lost: z.string().nullable(),
+    /** Bytes of a last line that was cut off, which is taken away, and their digest. */
+    droppedBytes: count,
+    droppedSha256: sha256Schema.nullable(),
   }),
   z.strictObject({ ...base, kind: z.literal('end'), finishedAt: z.iso.datetime(), complete: z.boolean() }),
 ]);

@@ -1,11 +1,13 @@
 /**
  * The writing side of `journal.jsonl`: one JSON line an observation, in order, on disk before the next thing happens.
- * Invariants: `seq` counts from 0 without gaps, `atNs` never falls, every line passed the schema, nothing is rewritten.
+ * Invariants: `seq` counts from 0 without gaps, `atNs` never falls, every line passed the schema, nothing is rewritten. A journal that
+ * is opened again goes on with both; half a line that a killed writer left is cut off first.
  */
-import { closeSync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { type Entry, entrySchema } from './entries.js';
+import type { CutJournal } from './read.js';
 import { writeWhole } from './write-whole.js';
 
 /** An entry before the journal numbers and dates it. */
@@ -17,16 +19,25 @@ export class Journal {
   readonly #file: number;
   readonly #now: () => bigint;
   readonly #beganAt: bigint;
-  readonly #entries: Entry[] = [];
+  readonly #entries: Entry[];
   #closed = false;
   #bytes = 0;
 
-  /** Creates the file; it must not exist. `now` is a monotonic clock in nanoseconds. */
-  constructor(path: string, now: () => bigint = process.hrtime.bigint) {
+  /** Creates the file; it must not exist. `now` is a monotonic clock in nanoseconds. With `found`, goes on with a file that does. */
+  constructor(path: string, now: () => bigint = process.hrtime.bigint, found?: CutJournal) {
     this.path = path;
     this.#now = now;
-    this.#file = openSync(path, 'wx', 0o644);
-    this.#beganAt = now();
+    this.#entries = [...(found?.entries ?? [])];
+    this.#file = openSync(path, found === undefined ? 'wx' : 'a', 0o644);
+    if (found !== undefined) this.#cut(found.tail.length);
+    // Time goes on where it stopped: the clock of another boot has another zero.
+    this.#beganAt = now() - BigInt(this.#entries.at(-1)?.atNs ?? 0);
+  }
+
+  #cut(tailBytes: number): void {
+    this.#bytes = fstatSync(this.#file).size - tailBytes;
+    ftruncateSync(this.#file, this.#bytes);
+    fsyncSync(this.#file);
   }
 
   get entries(): readonly Entry[] {

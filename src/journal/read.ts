@@ -47,12 +47,13 @@ export function parseJournal(text: string, name: string): Entry[] {
     const where = `${name}:${index + 1}`;
     const entry = parseLine(line, where);
     if (entry.seq !== index) throw invalid(where, `Journal field seq: is ${entry.seq}, must be ${index}.`);
+    const last = entries.at(-1);
+    if (last?.kind === 'end' && (last.complete || entry.kind !== 'resume'))
+      throw invalid(where, 'Something follows the "end" line.');
     if (BigInt(entry.atNs) < before) throw invalid(where, 'Journal field atNs: time runs backwards.');
     if ((index === 0) !== (entry.kind === 'session')) {
       throw invalid(where, 'Journal field kind: "session" is the first line, and only the first.');
     }
-    if (entry.kind === 'end' && index !== lines.length - 1)
-      throw invalid(where, 'Something follows the "end" line.');
     before = BigInt(entry.atNs);
     entries.push(entry);
   }
@@ -61,3 +62,17 @@ export function parseJournal(text: string, name: string): Entry[] {
 
 /** Entries of a journal file; see `parseJournal`. */
 export const readJournal = (path: string): Entry[] => parseJournal(readFileSync(path, 'utf8'), path);
+
+/** A journal whose writer may have been killed: its whole lines, and the bytes of a last line that was cut off. */
+export interface CutJournal {
+  entries: Entry[];
+  tail: Buffer;
+}
+
+/** Reads up to the last whole line; see `parseJournal`. A journal without a whole line has no entries. */
+export function readCutJournal(path: string): CutJournal {
+  const bytes = readFileSync(path);
+  const whole = bytes.lastIndexOf('\n') + 1;
+  const text = bytes.subarray(0, whole).toString('utf8');
+  return { entries: text === '' ? [] : parseJournal(text, path), tail: bytes.subarray(whole) };
+}

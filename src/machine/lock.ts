@@ -102,6 +102,7 @@ export interface LockOptions {
   what: string;
   /** Wait for the holder instead of failing; told once who that is. */
   wait: boolean;
+  /** Also told when the lock is taken over from a dead process. */
   onWait?: (message: string) => void;
   signal?: AbortSignal;
   address?: string;
@@ -127,7 +128,10 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     const asked = await ask(address, options.signal);
     if (asked.state === 'free') {
       // A socket file outlives its process where there is no abstract namespace: nobody answers, so it is stale.
-      if (!address.startsWith('\0')) unlinkSync(address);
+      if (!address.startsWith('\0')) {
+        unlinkSync(address);
+        options.onWait?.(`took the lock ${address} over from a process that is dead`);
+      }
       continue;
     }
     if (!options.wait) {

@@ -70,11 +70,18 @@ export function isSameProcessAlive(pid: number, startTicks: number): boolean {
 }
 
 /** Living processes whose initial environment holds `NAME=value`, of those whose environment we may read. */
-export function processesWithVariable(assignment: string): number[] {
+export const processesWithVariable = (assignment: string): number[] =>
+  processesWhere((variables) => variables.includes(assignment));
+
+/** Living processes whose initial environment holds a variable whose `NAME=value` begins so. */
+export const processesWithVariableLike = (beginning: string): number[] =>
+  processesWhere((variables) => variables.some((variable) => variable.startsWith(beginning)));
+
+function processesWhere(holds: (variables: readonly string[]) => boolean): number[] {
   return processIds().filter((pid) => {
     if (!isAlive(processStat(pid))) return false;
     try {
-      return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(assignment);
+      return holds(readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0'));
     } catch {
       return false;
     }

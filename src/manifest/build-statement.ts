@@ -26,7 +26,9 @@ export function buildStatement(input: StatementInput): Statement {
   const { plan, entries, verdict } = input;
   const builds = entries.filter((entry) => entry.kind === 'build');
   const session = entries.find((entry) => entry.kind === 'session');
-  const end = entries.find((entry) => entry.kind === 'end');
+  // A session that was resumed ended before; what it comes to is its last line.
+  const last = entries.at(-1);
+  const end = last?.kind === 'end' ? last : undefined;
   if (!session) throw new Error('A journal without its first line came to the statement.');
   return {
     _type: STATEMENT_TYPE,

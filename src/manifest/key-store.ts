@@ -123,10 +123,17 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
   }
 }
 
+/** Whole or not at all: half a public key would make every later run fail. */
 async function writeUnlessThere(path: string, text: string): Promise<void> {
-  await writeFile(path, text, { mode: 0o644, flag: 'wx' }).catch((cause: unknown) => {
+  const partial = `${path}.${randomUUID()}.partial`;
+  await writeFile(partial, text, { mode: 0o644, flag: 'wx' });
+  try {
+    await link(partial, path);
+  } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
-  });
+  } finally {
+    await rm(partial, { force: true });
+  }
 }
 
 function checkName(name: string): void {

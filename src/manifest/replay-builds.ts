@@ -1,11 +1,11 @@
-/** Replays the names of builds: each follows from what the journal says it was made of, and is of its arms' revision. */
+/** Replays the names of builds: each follows from what the journal says it was made of, and is of its arms' revision. One model for all. */
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { buildDigestOf } from '../revision/build-digest.js';
 import { invalid } from './invalid.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
-/** Throws a `QualifyError` (exit `invalid`) at the first build that is not what its own entry says. */
+/** Throws a `QualifyError` (exit `invalid`) at the first build that is not what its own entry says, and at a second model. */
 export function replayBuilds(plan: Plan, entries: readonly Entry[]): void {
   const seen = new Set<string>();
   for (const build of entries.filter((entry) => entry.kind === 'build')) {
@@ -22,6 +22,8 @@ export function replayBuilds(plan: Plan, entries: readonly Entry[]): void {
       throw wrong(`has the build digest ${build.buildDigest}; what it was made of gives ${expected}`);
     }
   }
+  const [, again] = entries.filter((entry) => entry.kind === 'model');
+  if (again !== undefined) throw invalid(JOURNAL_FILE, `line ${again.seq + 1} names the model once more`);
 }
 
 /** A prebuilt folder is known by its binary alone, which then names its tree too. */

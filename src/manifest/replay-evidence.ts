@@ -1,4 +1,5 @@
 /** The evidence and the journal name each other: no file serves twice, and none lies there that no entry rests on. */
+import { lostLaunches, standingEntries } from '../analysis/lost-launches.js';
 import type { Entry, Evidence } from '../journal/entries.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
@@ -47,8 +48,9 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
     }
   }
   const isLeftOver = leftOvers(entries);
+  const isOfLost = leftOfLost(entries, index);
   for (const path of index.keys()) {
-    if (path.startsWith('evidence/') && !users.has(path) && !isLeftOver(path))
+    if (path.startsWith('evidence/') && !users.has(path) && !isOfLost(path) && !isLeftOver(path))
       throw invalid(path, 'lies in the evidence, but nothing in the journal rests on it');
   }
 }
@@ -57,9 +59,35 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
 const isSameBuild = (a: Entry, b: Entry): boolean =>
   a.kind === 'build' && b.kind === 'build' && a.buildDigest === b.buildDigest;
 
+/** What a launch writes below `evidence/launches/` beside its name. */
+const KIND_OF_FILE = /^\.[a-z][a-z.-]*$/;
+
+/** Whether a file was written in a launch. */
+function isOfLaunch(path: string, launch: string): boolean {
+  const [, folder, rest = ''] = /^evidence\/(launches|requests|responses)\/(.+)$/.exec(path) ?? [];
+  if (folder !== 'launches') return folder !== undefined && rest.startsWith(`${launch}/`);
+  return rest.startsWith(launch) && KIND_OF_FILE.test(rest.slice(launch.length));
+}
+
+/**
+ * Tells whether a file is of a launch that was lost, which may have written what the journal came not to say. Each of them wrote
+ * something: a launch that nothing shows did not begin. Throws a `QualifyError` (exit `invalid`) otherwise.
+ */
+function leftOfLost(entries: readonly Entry[], index: EvidenceIndex): (path: string) => boolean {
+  const lost = lostLaunches(entries).map(({ launch }) => launch);
+  const own = new Set<string>();
+  for (const launch of lost) {
+    const files = [...index.keys()].filter((path) => isOfLaunch(path, launch));
+    if (files.length === 0)
+      throw invalid(JOURNAL_FILE, `says that ${launch} was lost, of which there is no evidence`);
+    for (const path of files) own.add(path);
+  }
+  return (path) => own.has(path);
+}
+
 /** Tells whether a file may be left over from the one launch at which the session broke. */
 function leftOvers(entries: readonly Entry[]): (path: string) => boolean {
-  const failure = entries.find((entry) => entry.kind === 'failure');
+  const failure = standingEntries(entries).find((entry) => entry.kind === 'failure');
   if (failure === undefined) return () => false;
   const launches = new Set(entries.flatMap((entry) => (entry.kind === 'launch' ? [entry.launch] : [])));
   // A launch that never became ready has no entry, so its name is the one that only its files have.

@@ -1,14 +1,15 @@
 /**
- * Replays the launches: those of the plan in its order, one after the other, each in the environment of its arm; and after
- * each round that the plan looks after, the look.
+ * Replays the launches: one after the other, each in the environment of its arm; and after each round that the plan looks after, the
+ * look. Their order, with those that were lost and repeated, is in `replay-order.ts`.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { standingEntries } from '../analysis/lost-launches.js';
 import { ENVIRONMENT_ALLOWED } from '../engine/launch.js';
 import { LAUNCH_VARIABLE } from '../engine/process-group.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
+import { replayOrder } from './replay-order.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
 const wrong = (entry: Entry, why: string): QualifyError =>
@@ -16,35 +17,12 @@ const wrong = (entry: Entry, why: string): QualifyError =>
 
 /** Throws a `QualifyError` (exit `invalid`) at the first launch that the plan does not have there, or not so. */
 export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
-  checkTimes(entries);
-  checkOrder(plan, entries);
+  replayOrder(plan, entries);
   checkOneAtATime(entries);
-  checkLooks(plan, entries);
+  checkLooks(plan, standingEntries(entries));
   for (const entry of entries) {
     if (entry.kind === 'launch') checkEnvironment(plan, entry);
     if (entry.kind === 'ready') checkThreads(plan, entry);
-  }
-}
-
-/** The journal's own clock is checked by its reader; these are the labels that people read. */
-function checkTimes(entries: readonly Entry[]): void {
-  const [session, end] = [entries[0], entries.at(-1)];
-  if (session?.kind !== 'session' || end?.kind !== 'end') return;
-  if (Date.parse(end.finishedAt) < Date.parse(session.startedAt))
-    throw wrong(end, `finishes at ${end.finishedAt}, before it started at ${session.startedAt}`);
-}
-
-function checkOrder(plan: Plan, entries: readonly Entry[]): void {
-  const planned = plan.rounds.flatMap(({ round, order }) =>
-    order.map((arm, position) => ({ arm, round, position })),
-  );
-  const launches = entries.filter((entry) => entry.kind === 'launch');
-  for (const [index, entry] of launches.entries()) {
-    const { arm, round, position } = entry;
-    if (!isDeepStrictEqual(planned[index], { arm, round, position })) {
-      const place = `${arm} at place ${position} of round ${round}`;
-      throw wrong(entry, `launches ${place}, which is not next in the plan`);
-    }
   }
 }
 
@@ -58,6 +36,9 @@ function checkOneAtATime(entries: readonly Entry[]): void {
       if (used.has(entry.launch)) throw wrong(entry, `launches ${entry.launch} once more`);
       used.add(entry.launch);
       up = entry.launch;
+    } else if (entry.kind === 'resume') {
+      // The engine went with the session that was killed.
+      up = null;
     } else if ('launch' in entry && entry.launch !== null) {
       if (entry.launch !== up) throw wrong(entry, `is about ${entry.launch}, which is not up`);
       if (entry.kind === 'stop') up = null;
@@ -65,7 +46,7 @@ function checkOneAtATime(entries: readonly Entry[]): void {
   }
 }
 
-/** The look follows the last launch of its round at once, unless the session broke there. */
+/** The look follows the last launch of its round at once, unless the session broke there or the journal was cut off there. */
 function checkLooks(plan: Plan, entries: readonly Entry[]): void {
   const broken = new Set(entries.flatMap((entry) => (entry.kind === 'failure' ? [entry.launch] : [])));
   let launch: EntryOf<'launch'> | undefined;
@@ -78,7 +59,8 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
       launch.position === (plan.rounds[launch.round]?.order.length ?? 0) - 1 &&
       plan.decision.looks.includes(launch.round + 1);
     const next = entries[at + 1];
-    if (isDue && !(next?.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
+    const isCutOff = next === undefined || next.kind === 'failure';
+    if (isDue && !isCutOff && !(next.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
       throw wrong(entry, `ends round ${launch?.round}, after which the plan looks; the journal does not`);
     if (!isDue && next?.kind === 'look') throw wrong(next, 'looks where the plan does not');
     if (entry.kind === 'look' && entry.undecided.length === 0 && next?.kind === 'launch')

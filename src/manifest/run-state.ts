@@ -30,12 +30,13 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
     {
       exit: 'invalid',
       where: runFolder,
-      hint: `A run has a verdict once ${ENVELOPE_FILE} is there. Wait for its session, or measure again.`,
+      hint: `A run has a verdict once ${ENVELOPE_FILE} is there. Wait for its session, or: qualify resume ${runFolder}`,
     },
   );
 }
 
-const noRun = (message: string, runFolder: string): QualifyError =>
+/** What a folder is told that holds no run. */
+export const noRun = (message: string, runFolder: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_NO_RUN', message, {
     exit: 'usage',
     where: runFolder,

@@ -1,5 +1,5 @@
 /** Seals a finished run folder: index, statement, envelope, public key. */
-import { stat, writeFile } from 'node:fs/promises';
+import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
@@ -26,7 +26,8 @@ export interface SealedRun {
 
 /**
  * Writes `evidence.sha256`, `key.pub.pem` and `manifest.dsse.json` into a run folder whose every other file is written.
- * The statement is made from the files on disk, not from what the session remembers. A sealed folder is not sealed again.
+ * The statement is made from the files on disk, not from what the session remembers. A sealed folder is not sealed again. The manifest
+ * comes last and whole: a folder that has it is sealed, and one whose session was killed before has none.
  */
 export async function seal(runFolder: string, key: SigningKey): Promise<SealedRun> {
   const index = await writeEvidenceIndex(runFolder);
@@ -40,7 +41,7 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
   const path = join(runFolder, ENVELOPE_FILE);
   await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
   try {
-    await writeFile(path, signEnvelope(serializeStatement(statement), key), { flag: 'wx' });
+    await writeOnce(path, signEnvelope(serializeStatement(statement), key));
   } catch (cause) {
     throw new QualifyError('ERR_QUALIFY_SEAL', `${path} cannot be written`, {
       exit: 'infrastructure',
@@ -50,6 +51,25 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
     });
   }
   return { path, keyId: key.publicKey.keyId, statement };
+}
+
+/** The manifest on its way; a session that is killed meanwhile leaves it, and is resumed. */
+export const PARTIAL_ENVELOPE_FILE = `${ENVELOPE_FILE}.partial`;
+
+async function writeOnce(path: string, text: string): Promise<void> {
+  if ((await lstat(path).catch(() => null)) !== null) throw new Error(`${path} exists`);
+  const partial = `${path}.partial`;
+  const file = await open(partial, 'w', 0o644);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(partial, path);
 }
 
 async function describeEvidence(

@@ -1,5 +1,5 @@
 /** Builds what the arms of a plan need, each distinct revision once, and writes down what was built from what. */
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { sha256 } from '../digest.js';
 import { programOf } from '../engine/adapters/embedded.js';
 import { readPeer, requirePeer } from '../engine/adapters/peer-package.js';
@@ -25,7 +25,11 @@ export interface ArmBuild {
   sealed: Sealed;
 }
 
-type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & {
+/** What making a build needs of a session. */
+export type BuildContext = Pick<SessionContext, 'plan' | 'progress' | 'signal'>;
+
+/** A build and what the journal says of it. */
+export type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & {
   folder: string;
   logPath: string | null;
   sealed: Sealed;
@@ -34,10 +38,14 @@ type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'log'> & 
 /** What an arm's build is made of: a revision of the engine, or the package of another engine. */
 export type ArmSource = Resolved | { kind: 'peer'; requested: string };
 
-/** The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. A package is itself. */
+/**
+ * The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. A package is itself. `commits`
+ * holds what names stood for when the session began: a branch may have moved since.
+ */
 export async function resolveArms(
   plan: Pick<Plan, 'arms'>,
   repository: string,
+  commits: ReadonlyMap<string, string> = new Map(),
 ): Promise<Map<string, ArmSource>> {
   const names = [...new Set(plan.arms.map((arm) => arm.revision))];
   const pairs = names.map(async (name): Promise<readonly [string, ArmSource]> => {
@@ -45,7 +53,10 @@ export async function resolveArms(
       requirePeer();
       return [name, { kind: 'peer', requested: name }];
     }
-    const resolved = await resolveRevision(name, repository);
+    const resolved = {
+      ...(await resolveRevision(commits.get(name) ?? name, repository)),
+      requested: name,
+    };
     if (resolved.kind === 'prebuilt') requirePrebuilt(resolved.folder);
     return [name, resolved];
   });
@@ -60,17 +71,28 @@ function requirePrebuilt(folder: string): void {
   });
 }
 
-/** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
+/** The names of the arms that a revision is for. */
+export const armsOf = ({ arms }: Pick<Plan, 'arms'>, revision: string): string[] =>
+  arms.filter((arm) => arm.revision === revision).map((arm) => arm.name);
+
+/**
+ * Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. Arms of `known` have theirs,
+ * and the journal has it.
+ */
 export async function buildArms(
   context: SessionContext,
-  revisions: Map<string, ArmSource>,
+  revisions: ReadonlyMap<string, ArmSource>,
+  known: ReadonlyMap<string, ArmBuild> = new Map(),
 ): Promise<Map<string, ArmBuild>> {
-  const builds = new Map<string, ArmBuild>();
+  const builds = new Map(known);
   for (const [index, [name, resolved]] of [...revisions].entries()) {
-    const arms = context.plan.arms.filter((arm) => arm.revision === name).map((arm) => arm.name);
+    const arms = armsOf(context.plan, name);
+    if (arms.every((arm) => builds.has(arm))) continue;
     context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
-    const { folder, logPath, sealed, ...built } = await build(context, resolved);
+    const { folder, logPath, sealed, ...built } = await makeBuild(context, resolved);
     const logName = `builds/${index}.log`;
+    // A session that was killed may have left the log of a build that it did not come to write down.
+    rmSync(context.evidence.pathOf(logName), { force: true });
     if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
     else copyFileSync(logPath, context.evidence.pathOf(logName));
     const log = await context.evidence.adopt(logName);
@@ -80,7 +102,8 @@ export async function buildArms(
   return builds;
 }
 
-function build(context: SessionContext, resolved: ArmSource): Promise<Built> {
+/** Makes one build, or takes it from where it is. */
+export function makeBuild(context: BuildContext, resolved: ArmSource): Promise<Built> {
   switch (resolved.kind) {
     case 'peer':
       return takePeer(resolved.requested);
@@ -93,7 +116,7 @@ function build(context: SessionContext, resolved: ArmSource): Promise<Built> {
   }
 }
 
-async function buildFrom(context: SessionContext, folder: string, revision: Revision): Promise<Built> {
+async function buildFrom(context: BuildContext, folder: string, revision: Revision): Promise<Built> {
   const options: BuildOptions = {
     sourceFolder: folder,
     treeDigest: revision.tree,
@@ -121,7 +144,7 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
   };
 }
 
-async function buildTree(context: SessionContext, requested: string, folder: string): Promise<Built> {
+async function buildTree(context: BuildContext, requested: string, folder: string): Promise<Built> {
   const revision = await revisionOfTree(requested, folder);
   const built = await buildFrom(context, folder, revision);
   if ((await sourceTreeDigest(folder)) !== revision.tree) {
@@ -135,10 +158,12 @@ async function buildTree(context: SessionContext, requested: string, folder: str
 }
 
 async function buildCommit(
-  context: SessionContext,
+  context: BuildContext,
   { requested, repository, commit }: Extract<Resolved, { kind: 'commit' }>,
 ): Promise<Built> {
-  const worktree = await addWorktree(repository, commit, `${context.plan.session}-${commit.slice(0, 12)}`);
+  // The process is in the name: what is left of a session that was killed may be on its way out when it is resumed.
+  const name = `${context.plan.session}-${commit.slice(0, 12)}-${process.pid}`;
+  const worktree = await addWorktree(repository, commit, name);
   try {
     const tree = await sourceTreeDigest(worktree.folder);
     return await buildFrom(context, worktree.folder, { requested, commit, tree, dirty: false });
@@ -151,31 +176,35 @@ async function buildCommit(
 async function takePrebuilt(requested: string, folder: string): Promise<Built> {
   const { binary } = programOf(folder);
   const binarySha256 = await sha256File(binary);
+  const folderSha256 = await folderDigest(folder);
   return {
     revision: { requested, commit: null, tree: binarySha256, dirty: false },
     buildDigest: binarySha256,
     recipeDigest: sha256('prebuilt'),
     toolchain: {},
     binarySha256,
+    folderSha256,
     cached: true,
     folder,
     logPath: null,
-    sealed: { path: folder, digest: await folderDigest(folder) },
+    sealed: { path: folder, digest: folderSha256 },
   };
 }
 
 /** A package that is pinned by its lock file, which stands for its tree; its binary is all that is native in it. */
 async function takePeer(requested: string): Promise<Built> {
   const { folder, binariesFolder, lockSha256, binarySha256, recipeDigest, versions } = await readPeer();
+  const folderSha256 = await folderDigest(binariesFolder);
   return {
     revision: { requested, commit: null, tree: lockSha256, dirty: false },
     buildDigest: buildDigestOf(lockSha256, recipeDigest, versions),
     recipeDigest,
     toolchain: versions,
     binarySha256,
+    folderSha256,
     cached: true,
     folder,
     logPath: null,
-    sealed: { path: binariesFolder, digest: await folderDigest(binariesFolder) },
+    sealed: { path: binariesFolder, digest: folderSha256 },
   };
 }

@@ -1,6 +1,7 @@
 /** One launch of one arm from start to stop: proofs, control of coldness, warm-ups, samples, parity, counters. All of it in the journal. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { standingEntries } from '../analysis/lost-launches.js';
 import { summariseTelemetry } from '../analysis/telemetry.js';
 import { explainDiskFull } from '../disk-full.js';
 import type { Engine, LaunchSpec, RunningEngine } from '../engine/engine.js';
@@ -10,6 +11,7 @@ import { parseTelemetry } from '../journal/telemetry.js';
 import { watchLoad } from '../machine/load.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
+import { launchName } from '../plan/launch-name.js';
 import { promptDigest, promptTokens } from '../plan/prompts.js';
 import { promptsInOrder } from '../plan/sample-order.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
@@ -22,6 +24,8 @@ export interface LaunchPlace {
   round: number;
   position: number;
   arm: Plan['arms'][number];
+  /** 1, and one more for each launch that was lost there. */
+  attempt: number;
 }
 
 /** What a launch needs besides the session. */
@@ -32,9 +36,6 @@ export interface LaunchInputs {
   /** Cells still to be measured, in the order of the plan. */
   cells: readonly PlannedCell[];
 }
-
-const launchName = ({ round, position, arm }: LaunchPlace): string =>
-  `r${String(round).padStart(2, '0')}-${position}-${arm.name}`;
 
 function specOf(
   context: SessionContext,
@@ -48,7 +49,8 @@ function specOf(
     buildFolder: inputs.build.folder,
     buildDigest: inputs.build.buildDigest,
     modelPath: inputs.modelPath,
-    nonce: randomUUID(),
+    // Begins with the session, so that a resumed one finds what may be left of it.
+    nonce: `${plan.session}.${randomUUID()}`,
     place: { round, position },
     plantedSlowdownPercent: arm.plantedSlowdownPercent,
     switches: arm.switches,
@@ -64,7 +66,7 @@ function specOf(
 /** Writes why the session ends early, once: with the launch it happened in, or null when none was up. */
 export function recordFailure(context: SessionContext, launch: string | null, thrown: unknown): void {
   const error = explainDiskFull(thrown);
-  if (context.journal.entries.some((entry) => entry.kind === 'failure')) return;
+  if (standingEntries(context.journal.entries).some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
   // What follows the first line is the tail of a log, which is evidence already.
   const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
@@ -81,7 +83,7 @@ export async function runLaunch(
   inputs: LaunchInputs,
 ): Promise<void> {
   const { journal, evidence } = context;
-  const launch = launchName(place);
+  const launch = launchName({ ...place, arm: place.arm.name }, place.attempt);
   const logName = `launches/${launch}.log`;
   let running: RunningEngine | undefined;
   try {

@@ -4,35 +4,33 @@ import { resolve } from 'node:path';
 import { sha256File } from '../engine/file-digest.js';
 import { cachedModel } from '../engine/model-cache.js';
 import { QualifyError } from '../errors.js';
-import type { Plan } from '../plan/schema.js';
-import type { SessionContext, SessionProgress } from './context.js';
+import type { BuildContext } from './arm-builds.js';
+import type { SessionContext } from './context.js';
 
-interface ModelFile {
-  /** Absolute. */
+/** A model where it lies: its absolute path, and what it is known by. */
+export interface FoundModel {
   path: string;
   sha256: string;
   sizeBytes: number;
 }
 
-/** The file, made now when it is generated and not in the cache. */
-export async function modelFile(
-  { model }: Pick<Plan, 'model'>,
-  progress: SessionProgress,
-  signal: AbortSignal,
-): Promise<ModelFile> {
+/** The model of a plan, made now or found. */
+export async function findModel({ plan, progress, signal }: BuildContext): Promise<FoundModel> {
+  const { model } = plan;
   progress.update('preset' in model ? `model ${model.preset}` : `model ${model.path}`, null);
-  if (!('preset' in model)) return describeFile(resolve(model.path));
-  return cachedModel({ ...model, signal, onProgress: (line) => progress.update(line, null) });
+  return 'preset' in model
+    ? await cachedModel({ ...model, signal, onProgress: (line) => progress.update(line, null) })
+    : await describeFile(resolve(model.path));
 }
 
 /** Answers the absolute path, after writing the `model` entry. */
 export async function provideModel(context: SessionContext): Promise<string> {
-  const provided = await modelFile(context.plan, context.progress, context.signal);
-  context.journal.append({ kind: 'model', sha256: provided.sha256, sizeBytes: String(provided.sizeBytes) });
-  return provided.path;
+  const { path, sha256, sizeBytes } = await findModel(context);
+  context.journal.append({ kind: 'model', sha256, sizeBytes: String(sizeBytes) });
+  return path;
 }
 
-async function describeFile(path: string): Promise<ModelFile> {
+async function describeFile(path: string): Promise<FoundModel> {
   try {
     return { path, sha256: await sha256File(path), sizeBytes: (await stat(path)).size };
   } catch (cause) {

@@ -18,7 +18,7 @@ import { type EngineBuild, embeddedBuild } from '../revision/build-cache.js';
 import { describeBuild } from '../revision/build-process.js';
 import type { SessionProgress } from './context.js';
 import { leaveNothingBehind } from './leave-nothing.js';
-import { modelFile } from './model.js';
+import { findModel } from './model.js';
 import type { AskedCell, AskedPrompt } from './oracle-prompts.js';
 
 export interface OracleOptions {
@@ -55,7 +55,7 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
   const dismissGuard = guardPath(folder);
   try {
     const build = await buildOwn(progress, signal);
-    const model = await modelFile(plan, progress, signal);
+    const model = await findModel({ plan, progress, signal });
     const outputs = new Map<Fault, Outputs>();
     for (const fault of [NO_FAULT, ...plantedFaults] as const) {
       const place = { fault, folder: join(folder, fault), done: outputs.size };

@@ -232,7 +232,7 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       result,
       exitCode: exitCodeOf(result),
       reasons: distinct([...session.reasons, ...narrowed, ...unwitnessed, ...required.flatMap(cellReasons)]),
-      warnings: warningsOf(plan, cells, settled, controls),
+      warnings: [...analysis.warnings, ...warningsOf(plan, cells, settled, controls)],
       cells,
       controls: controls.flat(),
       ...(ablation !== undefined && { ablation }),

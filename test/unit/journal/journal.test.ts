@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
 import { Journal } from '../../../src/journal/journal.js';
-import { parseJournal, readJournal } from '../../../src/journal/read.js';
+import { parseJournal, readCutJournal, readJournal } from '../../../src/journal/read.js';
 import { scratchFolder } from '../../support/folder.js';
 
 const sha = 'a'.repeat(64);
@@ -82,6 +82,69 @@ describe('journal', () => {
   });
 });
 
+const resume = {
+  kind: 'resume',
+  resumedAt: '2026-01-01T00:00:02.000Z',
+  harness: begin.harness,
+  machineId: sha,
+  lost: null,
+  droppedBytes: 0,
+  droppedSha256: null,
+} as const;
+
+describe('a journal that is opened again', () => {
+  test('goes on with number and time, behind its last whole line', async (t) => {
+    const path = join(await scratchFolder(t), 'journal.jsonl');
+    const first = new Journal(path, () => 5_000n);
+    first.append(begin);
+    first.close();
+    const whole = readFileSync(path, 'utf8');
+    writeFileSync(path, '{"seq":1,"at', { flag: 'a' });
+    const found = readCutJournal(path);
+    assert.equal(found.tail.toString(), '{"seq":1,"at');
+    let now = 0n;
+    const again = new Journal(
+      path,
+      () => {
+        now += 7n;
+        return now;
+      },
+      { ...found, entries: found.entries.map((entry) => ({ ...entry, atNs: '900' })) },
+    );
+    assert.equal(readFileSync(path, 'utf8'), whole, 'half a line is cut off');
+    again.append(resume);
+    again.close();
+    assert.deepEqual(
+      readJournal(path).map(({ seq, atNs, kind }) => [seq, atNs, kind]),
+      [
+        [0, '0', 'session'],
+        [1, '907', 'resume'],
+      ],
+    );
+  });
+
+  test('has no entries when it has no whole line', async (t) => {
+    const path = join(await scratchFolder(t), 'journal.jsonl');
+    writeFileSync(path, '{"seq":0');
+    assert.deepEqual(readCutJournal(path).entries, []);
+  });
+
+  test('goes on after an end that was not complete, and after no other', async (t) => {
+    const folder = await scratchFolder(t);
+    const text = (name: string, ...drafts: Parameters<Journal['append']>[0][]): string => {
+      const journal = new Journal(join(folder, name));
+      for (const draft of drafts) journal.append(draft);
+      journal.close();
+      return readFileSync(join(folder, name), 'utf8');
+    };
+    const cut = { ...end, complete: false };
+    assert.equal(parseJournal(text('a', begin, cut, resume, cut, resume, end), 'j').length, 6);
+    rejects(text('b', begin, end, resume, end), 'j:3', /follows/);
+    rejects(text('c', begin, cut, { ...look, undecided: [] }), 'j:3', /follows/);
+    rejects(text('d', begin, cut, cut), 'j:3', /follows/);
+  });
+});
+
 describe('journal reader', () => {
   test('names line and field of what is wrong', async (t) => {
     const text = written(join(await scratchFolder(t), 'journal.jsonl'));
@@ -96,7 +159,7 @@ describe('journal reader', () => {
     rejects(`${second.replace('"seq":1', '"seq":0')}\n`, 'j:1', /session/);
     rejects(
       `${first}\n${third.replace('"seq":2', '"seq":1')}\n${second.replace('"seq":1', '"seq":2')}\n`,
-      'j:2',
+      'j:3',
       /follows/,
     );
     rejects(

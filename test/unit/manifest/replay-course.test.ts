@@ -1,22 +1,9 @@
 /** Lies about the course of a session: what was built, launched, looked at, and which files show it. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Entry } from '../../../src/journal/entries.js';
-import { first, refuses } from '../../fixtures/lies.js';
-
-/** Rewrites the journal as other entries, numbered and dated anew. */
-const rewrite = (change: (entries: Entry[]) => Entry[]) => async (run: string) => {
-  const file = join(run, 'journal.jsonl');
-  const entries = (await readFile(file, 'utf8'))
-    .split('\n')
-    .slice(0, -1)
-    .map((line): Entry => JSON.parse(line));
-  const lines = change(entries).map(
-    (entry, seq) => `${JSON.stringify({ ...entry, seq, atNs: String(seq) })}\n`,
-  );
-  await writeFile(file, lines.join(''));
-};
+import { first, refuses, rewrite } from '../../fixtures/lies.js';
 
 /** Moves the first entry of a kind behind the first of another. */
 const move = (kind: Entry['kind'], behind: Entry['kind']) =>
@@ -62,11 +49,11 @@ test('another number of threads than planned', (context) =>
     },
   }));
 
-test('a session that ends before it starts', (context) =>
-  refuses(context, 'journal.jsonl', /finishes at 2026-11-29T12:01:00Z, before it started at 2027/, {
-    alter: first('session', (session) => {
-      session.startedAt = '2027-01-01T00:00:00Z';
-    }),
+test('a second model', (context) =>
+  refuses(context, 'journal.jsonl', /line \d+ names the model once more/, {
+    change: rewrite((entries) =>
+      entries.flatMap((entry): Entry[] => (entry.kind === 'model' ? [entry, entry] : [entry])),
+    ),
   }));
 
 test('two processes at a time', async (context) => {

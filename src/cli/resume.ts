@@ -1,0 +1,51 @@
+/** `qualify resume`: goes on with a run that did not come to its end. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { engineRepository } from '../revision/resolve.js';
+import { resumeSession } from '../session/resume.js';
+import { interruptSignal } from './interrupt.js';
+import { withProgress } from './session-command.js';
+
+interface Flags {
+  wait?: true;
+  json?: true;
+}
+
+const RUNS = '.qualify/runs';
+
+/** A folder, or the name of a session whose run is where runs are by default. */
+function runFolderOf(run: string): string {
+  const named = join(RUNS, run);
+  return resolve(!existsSync(run) && existsSync(named) ? named : run);
+}
+
+export function register(program: Command): void {
+  program
+    .command('resume')
+    .description('go on with a run that was killed, interrupted or broke: same plan, same order')
+    .argument('<run>', `the run folder, or the name of a session in ${RUNS}`)
+    .option('--wait', 'wait for the machine when another session measures on it')
+    .option('--json', 'print verdict.json instead of the table')
+    .addHelpText(
+      'after',
+      '\nLaunches that are whole count and are not repeated, nor are looks. The launch that was\n' +
+        'under way is lost and repeated whole; the report names it. At most one launch of a look,\n' +
+        'or a tenth of them, may be lost: beyond that the verdict is "contaminated". An engine that\n' +
+        'fails twice in one launch is not started a third time.\n' +
+        'Refused with exit code 14 on another machine, by another version of qualify, or when builds\n' +
+        'or model are not the very same. Exits as `qualify run` does.',
+    )
+    .action(async (run: string, flags: Flags) => {
+      const repository = await engineRepository(process.cwd());
+      await withProgress(flags.json === true, (progress) =>
+        resumeSession({
+          runFolder: runFolderOf(run),
+          repository,
+          wait: flags.wait === true,
+          progress,
+          signal: interruptSignal(),
+        }),
+      );
+    });
+}

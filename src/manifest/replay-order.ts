@@ -1,0 +1,108 @@
+/**
+ * Replays the order of launches: that of the plan, where a session that was resumed repeats the launch that was under way, and that one
+ * alone. Whoever could call a launch lost that was whole, or repeat one without saying so, could go on until the numbers please.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { failuresOfLast, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
+import type { QualifyError } from '../errors.js';
+import type { Entry, EntryOf } from '../journal/entries.js';
+import { launchName, type Place, placesOf } from '../plan/launch-name.js';
+import type { Plan } from '../plan/schema.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+const wrong = (entry: Entry, why: string): QualifyError =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+
+/** After these failures nothing may follow: what was measured before is in doubt. */
+export const FINAL_FAILURES: ReadonlySet<string> = new Set(['ERR_QUALIFY_BINARY_CHANGED']);
+
+/** What happened since the session began or was resumed, and where in the plan it stands. */
+interface Course {
+  /** Index of the place whose launch is next. */
+  next: number;
+  /** The last launch since then, and whether it is over. */
+  launch: EntryOf<'launch'> | null;
+  stopped: boolean;
+  failures: EntryOf<'failure'>[];
+  /** Names of the lost launches of each place by its index. */
+  lost: Map<number, string[]>;
+}
+
+/** Throws a `QualifyError` (exit `invalid`) at the first launch that is not next, and at a resumption that is not as it says. */
+export function replayOrder(plan: Plan, entries: readonly Entry[]): void {
+  const places = placesOf(plan);
+  const course: Course = { next: 0, launch: null, stopped: false, failures: [], lost: new Map() };
+  for (const entry of entries) {
+    if (entry.kind === 'launch') {
+      checkLaunch(entry, places[course.next], course.lost.get(course.next) ?? []);
+      Object.assign(course, { next: course.next + 1, launch: entry, stopped: false });
+    }
+    if (entry.kind === 'stop' && entry.launch === course.launch?.launch) course.stopped = true;
+    if (entry.kind === 'failure') course.failures.push(entry);
+    if (entry.kind === 'resume') checkResume(entry, entries, places, course);
+  }
+  checkFailures(entries);
+}
+
+function checkLaunch(entry: EntryOf<'launch'>, place: Place | undefined, lost: readonly string[]): void {
+  const { arm, round, position } = entry;
+  if (place === undefined || !isDeepStrictEqual(place, { round, position, arm }))
+    throw wrong(
+      entry,
+      `launches ${arm} at place ${position} of round ${round}, which is not next in the plan`,
+    );
+  const [first] = lost;
+  const name = `${first}.${lost.length + 1}`;
+  if (first !== undefined && entry.launch !== name)
+    throw wrong(entry, `launches ${entry.launch}, which repeats ${first} and so is called ${name}`);
+}
+
+function checkResume(
+  entry: EntryOf<'resume'>,
+  entries: readonly Entry[],
+  places: readonly Place[],
+  course: Course,
+): void {
+  const [session] = entries;
+  if (session?.kind !== 'session' || entry.machineId !== session.machineId)
+    throw wrong(entry, 'resumes the session on another machine');
+  if (entry.harness.version !== session.harness.version)
+    throw wrong(entry, `resumes by qualify ${entry.harness.version} what ${session.harness.version} began`);
+  if ((entry.droppedBytes === 0) !== (entry.droppedSha256 === null))
+    throw wrong(entry, `drops ${entry.droppedBytes} bytes with the SHA-256 ${entry.droppedSha256}`);
+  const final = course.failures.find(({ code }) => FINAL_FAILURES.has(code));
+  if (final !== undefined) throw wrong(entry, `resumes the session after ${final.code}`);
+
+  const under = underWay(course);
+  if (under !== null) course.next -= 1;
+  const place = places[course.next];
+  const names = course.lost.get(course.next) ?? [];
+  const unready = place === undefined ? null : launchName(place, names.length + 1);
+  if (under !== null ? entry.lost !== under : entry.lost !== null && entry.lost !== unready) {
+    const lost = entry.lost ?? 'no launch';
+    throw wrong(entry, `says that ${lost} was lost, but ${under ?? 'no launch'} was under way`);
+  }
+  if (entry.lost !== null) course.lost.set(course.next, [...names, entry.lost]);
+  Object.assign(course, { launch: null, stopped: false, failures: [] });
+}
+
+/** The launch that an interruption ends: not stopped, or failed. A launch that has its `stop` and did not fail is whole. */
+function underWay({ launch, stopped, failures }: Course): string | null {
+  if (launch === null) return null;
+  const failed = failures.some((failure) => failure.launch === launch.launch);
+  return stopped && !failed ? null : launch.launch;
+}
+
+/** An engine that fails twice at one place is not asked a third time. */
+function checkFailures(entries: readonly Entry[]): void {
+  for (const entry of entries) {
+    if (entry.kind !== 'resume' || entry.lost === null) continue;
+    const failed = failuresOfLast(lostLaunches(entries.slice(0, entry.seq + 1)));
+    if (failed.length >= MOST_FAILURES)
+      throw wrong(
+        entry,
+        `resumes the session after ${failed.map(({ launch }) => launch).join(' and ')} failed`,
+      );
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Goes on with a session that was killed, interrupted or broken: the same plan from the place where it stopped. The launch that was
+ * under way is repeated whole; what was seen of it stays in the evidence. Until builds and model have proved the same, nothing of the
+ * run changes.
+ */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { sha256 } from '../digest.js';
+import { endLeftOver } from '../engine/left-over.js';
+import { harnessVersion } from '../harness.js';
+import type { Entry } from '../journal/entries.js';
+import { EvidenceFolder } from '../journal/evidence.js';
+import { Journal } from '../journal/journal.js';
+import { fingerprint } from '../machine/fingerprint.js';
+import { takeMachineLock } from '../machine/lock.js';
+import { Telemetry } from '../machine/telemetry.js';
+import { ENVELOPE_FILE } from '../manifest/envelope.js';
+import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
+import { evidenceOf } from '../manifest/replay-evidence.js';
+import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
+import { removeStaleWorktrees } from '../revision/worktree.js';
+import { resolveArms } from './arm-builds.js';
+import { conclude } from './conclude.js';
+import type { SessionContext } from './context.js';
+import { leaveNothingBehind } from './leave-nothing.js';
+import { record, untilEnd } from './record.js';
+import { commitsOf, sameBuilds, sameModel } from './same-builds.js';
+import type { SessionOptions, SessionResult } from './session.js';
+import { readUnfinishedRun, type UnfinishedRun } from './unfinished-run.js';
+
+export interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait' | 'progress' | 'signal'> {
+  /** Absolute path. */
+  runFolder: string;
+}
+
+/** What is made after the journal; the manifest first, so that nothing looks sealed that is not. */
+const CONCLUSIONS = [
+  ENVELOPE_FILE,
+  PARTIAL_ENVELOPE_FILE,
+  KEY_FILE,
+  INDEX_FILE,
+  REPORT_FILE,
+  VERDICT_FILE,
+] as const;
+
+/**
+ * Resumes a run and brings it to its end.
+ * @throws QualifyError when it could not go on, and then the run is as it was; see `readUnfinishedRun` and `same-builds.ts`.
+ */
+export async function resumeSession(options: ResumeOptions): Promise<SessionResult> {
+  leaveNothingBehind();
+  const { runFolder, progress, signal, wait } = options;
+  const { plan } = await readUnfinishedRun(runFolder);
+  const lock = await takeMachineLock({
+    what: `session ${plan.session}`,
+    wait,
+    onWait: progress.note,
+    signal,
+  });
+  try {
+    for (const folder of await removeStaleWorktrees())
+      progress.note(`removed the worktree ${folder} of a killed session`);
+    await endLeftOver(plan.session);
+    // Again, as the session may have gone on while we waited.
+    const run = await readUnfinishedRun(runFolder);
+    const failure = await goOn(run, options);
+    return { runFolder, failure, ...(await conclude(runFolder)) };
+  } finally {
+    await lock.release();
+  }
+}
+
+async function goOn(run: UnfinishedRun, options: ResumeOptions): ReturnType<typeof untilEnd> {
+  const { runFolder, plan, journal: found, missing } = run;
+  if (missing === 'seal') {
+    close(run);
+    removeConclusions(runFolder);
+    return null;
+  }
+  const revisions = await resolveArms(plan, options.repository, commitsOf(found.entries));
+  if (missing === 'everything') {
+    // Nothing was observed yet, so nothing rests on what there is.
+    for (const name of [JOURNAL_FILE, 'evidence'])
+      rmSync(join(runFolder, name), { recursive: true, force: true });
+    return record(plan, revisions, runFolder, options);
+  }
+  const checked = { plan, ...options };
+  const builds = await sameBuilds(checked, found.entries, revisions);
+  const modelPath = await sameModel(checked, found.entries);
+  return untilEnd(reopen(run, options), { revisions, builds, modelPath });
+}
+
+/** The last line of a session that was killed after a failure that ends it for good. */
+function close({ runFolder, journal: found }: UnfinishedRun): void {
+  if (found.entries.at(-1)?.kind === 'end') return;
+  const journal = new Journal(join(runFolder, JOURNAL_FILE), process.hrtime.bigint, found);
+  journal.append({ kind: 'end', finishedAt: new Date().toISOString(), complete: false });
+  journal.close();
+}
+
+/** Writes down that the session goes on; only then takes away what followed from the state before. */
+function reopen(
+  { runFolder, plan, journal: found, lost }: UnfinishedRun,
+  options: ResumeOptions,
+): SessionContext {
+  const journal = new Journal(join(runFolder, JOURNAL_FILE), process.hrtime.bigint, found);
+  const { tail } = found;
+  journal.append({
+    kind: 'resume',
+    resumedAt: new Date().toISOString(),
+    harness: { version: harnessVersion, node: process.version },
+    machineId: fingerprint().id,
+    lost,
+    droppedBytes: tail.length,
+    droppedSha256: tail.length === 0 ? null : sha256(tail),
+  });
+  removeConclusions(runFolder);
+  removeUnknownLogs(runFolder, found.entries);
+  const { progress, signal } = options;
+  const evidence = new EvidenceFolder(runFolder);
+  return { plan, journal, evidence, telemetry: new Telemetry(), progress, signal };
+}
+
+function removeConclusions(runFolder: string): void {
+  for (const name of CONCLUSIONS) rmSync(join(runFolder, name), { force: true });
+}
+
+/** The log of a build that the journal does not have. The build is made again, and its log is then another. */
+function removeUnknownLogs(runFolder: string, entries: readonly Entry[]): void {
+  const known = new Set(entries.flatMap((entry) => evidenceOf(entry).map(({ path }) => path)));
+  const folder = join(runFolder, 'evidence', 'builds');
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (!known.has(`evidence/builds/${name}`)) rmSync(join(folder, name));
+}

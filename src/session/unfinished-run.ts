@@ -1,0 +1,134 @@
+/** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  failuresOfLast,
+  launchUnderWay,
+  lostLaunches,
+  MOST_FAILURES,
+  standingEntries,
+} from '../analysis/lost-launches.js';
+import { QualifyError } from '../errors.js';
+import { harnessVersion } from '../harness.js';
+import type { Entry } from '../journal/entries.js';
+import { type CutJournal, readCutJournal } from '../journal/read.js';
+import { fingerprint } from '../machine/fingerprint.js';
+import { ENVELOPE_FILE } from '../manifest/envelope.js';
+import { invalid } from '../manifest/invalid.js';
+import { FINAL_FAILURES } from '../manifest/replay-order.js';
+import { replayPlan } from '../manifest/replay-plan.js';
+import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
+import { noRun } from '../manifest/run-state.js';
+import { verifyRun } from '../manifest/verify.js';
+import { planDigest } from '../plan/build.js';
+import { launchName, placesOf } from '../plan/launch-name.js';
+import { type Plan, planSchema } from '../plan/schema.js';
+import { verdictSchema } from '../verdict/schema.js';
+
+export interface UnfinishedRun {
+  runFolder: string;
+  plan: Plan;
+  journal: CutJournal;
+  /** What is missing: all of it, launches, or only the verdict and the seal. */
+  missing: 'everything' | 'launches' | 'seal';
+  /** Name of the launch that was under way and is lost with that; null when none was. */
+  lost: string | null;
+}
+
+/**
+ * Reads a run that is to be resumed.
+ * @throws QualifyError `ERR_QUALIFY_NO_RUN` and `ERR_QUALIFY_RUN_COMPLETE` (exit 64); `ERR_QUALIFY_OTHER_MACHINE` and
+ * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` or `replayPlan` throw, for a run that does
+ * not hold (16).
+ */
+export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
+  if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
+    throw noRun(`there is no run folder ${runFolder}`, runFolder);
+  if (!existsSync(join(runFolder, PLAN_FILE))) throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder);
+  const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
+  const path = join(runFolder, JOURNAL_FILE);
+  const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
+  const isSealed = existsSync(join(runFolder, ENVELOPE_FILE));
+  const [session] = journal.entries;
+  if (session === undefined && isSealed)
+    throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');
+  if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
+  if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
+    throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
+  replayPlan(plan, journal.entries);
+
+  const end = journal.entries.at(-1);
+  if (end?.kind === 'end' && isSealed) {
+    if (end.complete) throw isComplete(runFolder);
+    // What somebody changed in the meantime is not to be signed again.
+    await verifyRun(runFolder);
+  }
+  requireSameMachine(runFolder, session.machineId);
+  requireSameVersion(runFolder, session.harness.version);
+  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
+  const lost = lostLaunch(runFolder, plan, journal.entries);
+  const final = finalFailure(journal.entries, lost);
+  if (final === null) return { runFolder, plan, journal, missing: 'launches', lost };
+  if (!isSealed) return { runFolder, plan, journal, missing: 'seal', lost: null };
+  throw new QualifyError('ERR_QUALIFY_NOT_RESUMABLE', `${runFolder} cannot be resumed: ${final}`, {
+    exit: 'infrastructure',
+    where: runFolder,
+    hint: 'Its report says what failed. Repair that, and measure anew.',
+  });
+}
+
+function isComplete(runFolder: string): QualifyError {
+  const { result, exitCode } = verdictSchema.parse(
+    JSON.parse(readFileSync(join(runFolder, VERDICT_FILE), 'utf8')),
+  );
+  return new QualifyError(
+    'ERR_QUALIFY_RUN_COMPLETE',
+    `${runFolder} is complete: its verdict is ${result} (exit code ${exitCode}).`,
+    {
+      exit: 'usage',
+      where: runFolder,
+      hint: `qualify report ${runFolder} shows it; qualify run measures anew.`,
+    },
+  );
+}
+
+function requireSameMachine(runFolder: string, machineId: string): void {
+  if (fingerprint().id === machineId) return;
+  throw new QualifyError('ERR_QUALIFY_OTHER_MACHINE', `${runFolder} was begun on another machine.`, {
+    exit: 'unmatched',
+    where: runFolder,
+    hint: 'Rates of two machines are not compared. Resume it where it was begun, or measure anew here.',
+  });
+}
+
+function requireSameVersion(runFolder: string, version: string): void {
+  if (version === harnessVersion) return;
+  throw new QualifyError(
+    'ERR_QUALIFY_OTHER_VERSION',
+    `${runFolder} was begun by qualify ${version}, and this is qualify ${harnessVersion}.`,
+    { exit: 'unmatched', where: runFolder, hint: `Resume it with qualify ${version}, or measure anew.` },
+  );
+}
+
+/** Why nothing may follow; null when the session may go on. */
+function finalFailure(entries: readonly Entry[], lost: string | null): string | null {
+  const final = entries.find((entry) => entry.kind === 'failure' && FINAL_FAILURES.has(entry.code));
+  if (final?.kind === 'failure') return final.message;
+  const failed = lost === null ? [] : failuresOfLast(lostLaunches(entries, lost));
+  if (failed.length < MOST_FAILURES) return null;
+  const names = failed.map(({ launch, code }) => `${launch} (${code})`).join(' and ');
+  return `one launch of the plan failed twice, as ${names}, and is not tried a third time.`;
+}
+
+/** The launch that is repeated: one with an entry that is not over, or one that was not ready and left no more than files. */
+function lostLaunch(runFolder: string, plan: Plan, entries: readonly Entry[]): string | null {
+  const underWay = launchUnderWay(entries);
+  if (underWay !== null) return underWay.launch;
+  const done = standingEntries(entries).filter((entry) => entry.kind === 'launch').length;
+  const place = placesOf(plan)[done];
+  if (place === undefined) return null;
+  const { round, position } = place;
+  const lost = lostLaunches(entries).filter((one) => one.round === round && one.position === position);
+  const name = launchName(place, lost.length + 1);
+  return existsSync(join(runFolder, 'evidence', 'launches', `${name}.log`)) ? name : null;
+}
