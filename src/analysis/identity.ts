@@ -6,7 +6,7 @@ import { buildOf, finished, type Launch, type Observations } from './observation
 /** Variables that steer an engine. One that the arm did not ask for makes the arm something else. */
 const steering = /^(DFLASH|LUCE|GGML|LLAMA|VLLM|SGLANG)_/;
 
-function witnessFindings(seen: Observations, launch: Launch): Finding[] {
+function witnessFindings(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   const witness = launch.ready?.witness;
   if (witness === undefined)
     return [finding('witness-missing', `${launch.id}: the engine never said what it is`)];
@@ -29,7 +29,16 @@ function witnessFindings(seen: Observations, launch: Launch): Finding[] {
       finding('model-differs', `${launch.id}: the engine loaded another model than the session's`),
     );
   }
+  findings.push(...plantedFindings(plan, launch, witness.plantedSlowdownPercent ?? 0));
   return findings;
+}
+
+/** An arm is slowed down when the plan says so, and in no other case. */
+function plantedFindings(plan: Plan, launch: Launch, shown: number): Finding[] {
+  const asked = plan.arms.find((arm) => arm.name === launch.arm)?.plantedSlowdownPercent ?? 0;
+  if (shown === asked) return [];
+  const message = `${launch.id}: planned is a planted slowdown of ${asked} %, the engine runs with ${shown} %`;
+  return [finding('planting-differs', message)];
 }
 
 function switchFindings(plan: Plan, launch: Launch): Finding[] {
@@ -63,5 +72,9 @@ function promptFindings(plan: Plan, launch: Launch): Finding[] {
 /** Everything about one launch that is not as its arm says. A launch that did not finish is judged by what it showed. */
 export function identityOf(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   if (launch.ready === undefined && !finished(launch)) return [];
-  return [...witnessFindings(seen, launch), ...switchFindings(plan, launch), ...promptFindings(plan, launch)];
+  return [
+    ...witnessFindings(plan, seen, launch),
+    ...switchFindings(plan, launch),
+    ...promptFindings(plan, launch),
+  ];
 }

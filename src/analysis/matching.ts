@@ -33,8 +33,8 @@ function sharedFindings(launches: readonly Launch[], fields: readonly Shared[] =
 function configuredApart(plan: Plan, arm: string, against: string): boolean {
   const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
   if (left === undefined || right === undefined) return false;
-  const settings = ({ switches, arguments: list }: Plan['arms'][number]): string =>
-    JSON.stringify([Object.entries(switches).sort(), list]);
+  const settings = ({ switches, arguments: list, plantedSlowdownPercent: planted }: Plan['arms'][number]) =>
+    JSON.stringify([Object.entries(switches).sort(), list, planted ?? 0]);
   return settings(left) !== settings(right);
 }
 

@@ -53,6 +53,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
+  calibrate: {
+    summary: 'what this machine can tell apart: A/A sessions, and a slowdown that must be found',
+    load: () => import('./calibrate.js'),
+  },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };
 

@@ -1,15 +1,21 @@
 /** A matrix by name, put onto revisions, for `pr` and `compare`. Says what it leaves out. */
+
+import type { RevisionArm } from '../matrix/lever-off.js';
 import { loadMatrix } from '../matrix/load.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
 import { note } from './output.js';
 
+/** What the help of both says of levers. */
+export const LEVER_HELP = `
+When a change brings new switches, name each with --lever at the value that turns it off:
+  --lever DFLASH_MOE_GROUPED_MMID_PREFILL=0
+An arm "lever-off" then runs the change without them beside the others. It must be as fast as the
+first arm, within the budget both ways; else a gain is not the switches', and is not claimed.`;
+
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
-export function revisionMatrix(
-  name: string,
-  revisions: readonly { name: string; revision: string }[],
-): Matrix {
+export function revisionMatrix(name: string, revisions: readonly RevisionArm[]): Matrix {
   const { matrix, dropped } = withRevisions(loadMatrix(name).matrix, revisions);
   if (dropped.length > 0) {
     note(

@@ -1,6 +1,7 @@
 /** What `run`, `pr` and `compare` share: their options, a session, and what they print of it. */
 import { relative } from 'node:path';
 import type { Command } from 'commander';
+import { plantSlowdown } from '../matrix/planted.js';
 import type { Matrix } from '../matrix/schema.js';
 import { renderTable } from '../report/table.js';
 import { wrap } from '../report/wrap.js';
@@ -8,7 +9,7 @@ import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
-import { cellOption, wholeNumber } from './options.js';
+import { cellOption, plantOption, wholeNumber } from './options.js';
 import { answer, note, startProgress } from './output.js';
 
 export interface SessionFlags {
@@ -16,6 +17,7 @@ export interface SessionFlags {
   cell?: string[];
   out?: string;
   seed?: string;
+  plantSlowdown?: number;
   wait?: true;
   json?: true;
 }
@@ -33,6 +35,7 @@ export const sessionOptions = (command: Command): Command =>
     .addOption(cellOption())
     .option('--out <folder>', 'the run folder (default: .qualify/runs/<session>)')
     .option('--seed <text>', 'seed of prompts and order (default: drawn at random)')
+    .addOption(plantOption())
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table');
 
@@ -46,7 +49,7 @@ export async function runAndPrint(matrix: Matrix, repository: string, flags: Ses
   };
   try {
     const result = await runSession({
-      matrix,
+      matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
       repository,
       folder: process.cwd(),
       out: flags.out,

@@ -39,6 +39,7 @@ const propsSchema = z.looseObject({
   isa: z.string(),
   switches: z.record(z.string(), z.string()),
   counters: z.record(z.string(), count),
+  planted_slowdown_percent: z.number().min(0).nullish(),
 });
 
 /** What an answer holds besides the client's clock and the places of its evidence. */
@@ -108,6 +109,7 @@ export function readCompletion(body: string): Completion {
 /** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
 export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
   const props = read(propsSchema, '/props', body);
+  const { planted_slowdown_percent: planted } = props;
   return {
     witness: {
       nonce: props.nonce,
@@ -116,6 +118,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       threads: props.threads,
       isa: props.isa,
       switches: props.switches,
+      ...(typeof planted === 'number' && { plantedSlowdownPercent: planted }),
     },
     counters: props.counters,
   };

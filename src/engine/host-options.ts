@@ -23,6 +23,13 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.number().min(minimum).max(maximum));
 
+const percent = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d{1,2}(\.\d{1,6})?$/, 'must be a number of percent, such as 3 or 2.5')
+    .transform(Number)
+    .pipe(z.number().min(minimum).max(maximum));
+
 const optionsSchema = z.object({
   addon: z.string().min(1),
   model: z.string().min(1),
@@ -35,6 +42,7 @@ const optionsSchema = z.object({
   context: wholeNumber(1, 1_048_576).default(DEFAULT_CONTEXT_TOKENS),
   'cache-slots': wholeNumber(0, 1024).default(DEFAULT_CACHE_SLOTS),
   isa: isaSchema.nullable().default(null),
+  'plant-slowdown': percent(0, 50).default(0),
 });
 
 export interface HostOptions {
@@ -50,6 +58,8 @@ export interface HostOptions {
   contextTokens: number;
   cacheSlots: number;
   isa: z.infer<typeof isaSchema> | null;
+  /** By how many percent every prefill and decode is made to take longer; 0 for not at all. */
+  plantedSlowdownPercent: number;
 }
 
 /** Reads `--name value` pairs. @throws ERR_QUALIFY_USAGE naming the option. */
@@ -71,6 +81,7 @@ export function parseHostOptions(argv: string[]): HostOptions {
       contextTokens: read.context,
       cacheSlots: read['cache-slots'],
       isa: read.isa,
+      plantedSlowdownPercent: read['plant-slowdown'],
     };
   } catch (error) {
     if (error instanceof QualifyError) throw error;

@@ -32,6 +32,8 @@ export const witnessSchema = z.strictObject({
   tokenizerSha256: sha256Schema.optional(),
   /** Effective value of every switch the engine knows, including those at their default. */
   switches: z.record(z.string(), z.string()),
+  /** By how many percent the engine was told to be slower than it is; absent when it does not say. */
+  plantedSlowdownPercent: z.number().min(0).optional(),
 });
 
 /** Milliseconds by stage of the model, summed over layers. */
@@ -95,6 +97,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     toolchain: z.record(z.string(), z.string()),
     binarySha256: sha256Schema,
     cached: z.boolean(),
+    /** Made once more from the same sources in another place, for the null arm; absent for an ordinary build. */
+    elsewhere: z.literal(true).optional(),
     log: evidenceSchema,
   }),
   z.strictObject({

@@ -1,6 +1,7 @@
 /** What a report says beside the verdict: which builds, which model, which machine, how to check it. */
 import { z } from 'zod';
 import type { Entry, EntryOf } from '../journal/entries.js';
+import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
 
 /** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
@@ -56,7 +57,10 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
   const defaults = arm.engine === 'embedded' ? 'switches at defaults' : 'no arguments';
-  const settings = [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '');
+  const planted = arm.plantedSlowdownPercent;
+  const slowed = planted === undefined ? [] : [plantedText(planted)];
+  const settings =
+    [...slowed, ...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '');
   if (build === undefined) return `${arm.revision} (not built), ${settings}`;
   const { requested, commit, tree, dirty } = build.revision;
   const source =

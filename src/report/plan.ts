@@ -1,4 +1,5 @@
 /** A plan as people read it. */
+import { plantedText } from '../matrix/planted.js';
 import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
 import type { Plan } from '../plan/schema.js';
@@ -12,6 +13,8 @@ export function duration(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
+type Arm = Plan['arms'][number];
+
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const bytes = (count: number): string =>
@@ -23,8 +26,13 @@ function cellText(cell: Plan['cells'][number]): string {
   return `${cell.id} (${cell.phase}: ${cell.promptTokens} prompt tokens, chunk ${cell.chunk}, ${generated}, margin ${cell.marginPercent} %${optional})`;
 }
 
-function armText({ revision, switches, arguments: list }: Plan['arms'][number]): string {
-  const settings = [...Object.entries(switches).map(([name, value]) => `${name}=${value}`), ...list];
+function armText({ revision, switches, arguments: list, plantedSlowdownPercent }: Arm): string {
+  const planted = plantedSlowdownPercent === undefined ? [] : [plantedText(plantedSlowdownPercent)];
+  const settings = [
+    ...planted,
+    ...Object.entries(switches).map(([name, value]) => `${name}=${value}`),
+    ...list,
+  ];
   return [revision, ...settings].join(' ');
 }
 

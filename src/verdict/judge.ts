@@ -7,6 +7,7 @@ import {
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
 import { exitCodeOf } from './exit-code.js';
 import { explain } from './explain.js';
@@ -130,6 +131,15 @@ function narrowedReasons({ leftOut, matrix }: Plan): Finding[] {
   return [finding('narrowed', message)];
 }
 
+/** A slowdown that was planted is a test of the session: it may fail, as it should, and qualifies nothing. */
+function plantedReasons({ arms }: Plan): Finding[] {
+  return arms.flatMap(({ name, plantedSlowdownPercent: percent }) =>
+    percent === undefined
+      ? []
+      : [finding('planted', `arm ${name} has a ${plantedText(percent)}: this is no qualification`)],
+  );
+}
+
 function cellReasons(cell: CellVerdict): Finding[] {
   return cell.comparisons
     .filter((comparison) => comparison.verdict !== 'pass')
@@ -158,11 +168,11 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const cells = withoutUnsoundClaims(judged, settled, plan.decision.levelPerLook);
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
-  const narrowed = narrowedReasons(plan);
+  const unqualified = [...narrowedReasons(plan), ...plantedReasons(plan)];
   const result = worstOf([
     session.verdict,
     ...required.map((cell) => cell.verdict),
-    ...(narrowed.length > 0 ? (['inconclusive'] as const) : []),
+    ...(unqualified.length > 0 ? (['inconclusive'] as const) : []),
   ]);
   return verdictSchema.parse(
     rounded({
@@ -173,7 +183,7 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       clock: plan.protocol.clock,
       result,
       exitCode: exitCodeOf(result),
-      reasons: distinct([...session.reasons, ...narrowed, ...required.flatMap(cellReasons)]),
+      reasons: distinct([...session.reasons, ...unqualified, ...required.flatMap(cellReasons)]),
       warnings: warningsOf(plan, cells, settled),
       cells,
       controls: [],

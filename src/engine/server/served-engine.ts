@@ -96,6 +96,7 @@ export class ServedEngine {
       threads: engine.threads,
       cpus: options.cpus,
       cache_slots: options.cacheSlots,
+      planted_slowdown_percent: options.plantedSlowdownPercent,
       switches: engine.switches,
       counters: engine.counters(),
       memory: { ...engine.memory(), process_rss: process.memoryUsage.rss() },
