@@ -65,7 +65,8 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   const { requested, commit, tree, dirty } = build.revision;
   const source =
     commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${commit}`;
-  return `${requested} (${source}), binary ${short(build.binarySha256)}, ${settings}`;
+  const place = build.elsewhere ? ', built once more elsewhere' : '';
+  return `${requested} (${source}), binary ${short(build.binarySha256)}${place}, ${settings}`;
 }
 
 /** The threads and instruction set that the launches report, once each. */

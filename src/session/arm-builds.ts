@@ -16,6 +16,7 @@ import { sourceTreeDigest } from '../revision/source-tree.js';
 import { addWorktree } from '../revision/worktree.js';
 import { folderDigest, type Sealed } from './binaries.js';
 import type { SessionContext } from './context.js';
+import { copyElsewhere } from './prebuilt-copy.js';
 
 /** A build as launches use it. */
 export interface ArmBuild {
@@ -60,54 +61,109 @@ function requirePrebuilt(folder: string): void {
   });
 }
 
-/** Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. */
+/** Where a build is made: in the ordinary place, or once more in another, for the null arm. */
+type Place = 'here' | 'elsewhere';
+
+/** The arms of a revision by the place of their build. A null arm runs a build of its own, but a package is what it is. */
+function armsByPlace({ plan, progress }: SessionContext, name: string): Map<Place, string[]> {
+  const arms = plan.arms.filter((arm) => arm.revision === name);
+  const nulls = arms.filter((arm) => arm.control === 'null');
+  const namesOf = (list: typeof arms): string[] => list.map((arm) => arm.name);
+  if (nulls.length === 0) return new Map([['here', namesOf(arms)]]);
+  if (nulls.some((arm) => arm.engine !== 'embedded')) {
+    progress.note(`${name} is not built here: the null arm runs what the others run`);
+    return new Map([['here', namesOf(arms)]]);
+  }
+  return new Map([
+    ['here', namesOf(arms.filter((arm) => arm.control !== 'null'))],
+    ['elsewhere', namesOf(nulls)],
+  ]);
+}
+
+/**
+ * Builds in the order of the arms; one `build` entry a revision, and one for its build elsewhere. Answers the build of each arm
+ * by its name.
+ */
 export async function buildArms(
   context: SessionContext,
   revisions: Map<string, ArmSource>,
 ): Promise<Map<string, ArmBuild>> {
   const builds = new Map<string, ArmBuild>();
   for (const [index, [name, resolved]] of [...revisions].entries()) {
-    const arms = context.plan.arms.filter((arm) => arm.revision === name).map((arm) => arm.name);
-    context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
-    const { folder, logPath, sealed, ...built } = await build(context, resolved);
-    const logName = `builds/${index}.log`;
-    if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
-    else copyFileSync(logPath, context.evidence.pathOf(logName));
-    const log = await context.evidence.adopt(logName);
-    context.journal.append({ kind: 'build', arms, ...built, log });
-    for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest, sealed });
+    const places = armsByPlace(context, name);
+    context.progress.update(`build ${name} for ${places.get('here')?.join(', ')}`, null);
+    const made = await build(context, resolved, [...places.keys()]);
+    for (const [at, [place, arms]] of [...places].entries()) {
+      const built = made[at];
+      if (built === undefined) throw new Error(`There is no build of ${name} for ${arms.join(', ')}.`);
+      const logName = `builds/${index}${place === 'elsewhere' ? '-elsewhere' : ''}.log`;
+      await record(context, arms, built, logName);
+      const { folder, buildDigest, sealed } = built;
+      for (const arm of arms) builds.set(arm, { folder, buildDigest, sealed });
+    }
   }
   return builds;
 }
 
-function build(context: SessionContext, resolved: ArmSource): Promise<Built> {
+async function record(context: SessionContext, arms: string[], built: Built, logName: string): Promise<void> {
+  const { folder: _folder, sealed: _sealed, logPath, ...entry } = built;
+  if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
+  else copyFileSync(logPath, context.evidence.pathOf(logName));
+  const log = await context.evidence.adopt(logName);
+  context.journal.append({ kind: 'build', arms, ...entry, log });
+}
+
+/** One build a place, in their order. */
+async function build(
+  context: SessionContext,
+  resolved: ArmSource,
+  places: readonly Place[],
+): Promise<Built[]> {
   switch (resolved.kind) {
     case 'peer':
-      return takePeer(resolved.requested);
+      return [await takePeer(resolved.requested)];
     case 'prebuilt':
-      return takePrebuilt(resolved.requested, resolved.folder);
+      return inTurn(places, (place) => takePrebuilt(resolved.requested, resolved.folder, place));
     case 'tree':
-      return buildTree(context, resolved.requested, resolved.folder);
+      return buildTree(context, resolved.requested, resolved.folder, places);
     case 'commit':
-      return buildCommit(context, resolved);
+      return buildCommit(context, resolved, places);
   }
 }
 
-async function buildFrom(context: SessionContext, folder: string, revision: Revision): Promise<Built> {
+/** Not at the same time: each of them takes all CPUs. */
+async function inTurn(places: readonly Place[], work: (place: Place) => Promise<Built>): Promise<Built[]> {
+  const made: Built[] = [];
+  for (const place of places) made.push(await work(place));
+  return made;
+}
+
+async function buildFrom(
+  context: SessionContext,
+  folder: string,
+  revision: Revision,
+  place: Place,
+): Promise<Built> {
+  const elsewhere = place === 'elsewhere';
+  const what = elsewhere
+    ? `${revision.requested} once more, elsewhere, for the null arm`
+    : revision.requested;
+  if (elsewhere) context.progress.update(`build ${what}`, null);
   const options: BuildOptions = {
     sourceFolder: folder,
+    elsewhere,
     treeDigest: revision.tree,
     signal: context.signal,
     onProgress: (step) => {
       const share = step.done === null ? null : step.done / (step.total ?? 1);
       // A wait has no share, so that only a note of it reaches a log.
-      if (step.phase === 'waiting') context.progress.note(describeBuild(revision.requested, step));
-      else context.progress.update(describeBuild(revision.requested, step), share);
+      if (step.phase === 'waiting') context.progress.note(describeBuild(what, step));
+      else context.progress.update(describeBuild(what, step), share);
     },
   };
   const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } =
     await buildEngine(options);
-  if (!cached) context.progress.note(`built ${revision.requested}; it is cached in ${made.folder}`);
+  if (!cached) context.progress.note(`built ${what}; it is cached in ${made.folder}`);
   return {
     revision,
     buildDigest,
@@ -115,15 +171,21 @@ async function buildFrom(context: SessionContext, folder: string, revision: Revi
     toolchain,
     binarySha256,
     cached,
+    ...(elsewhere && { elsewhere }),
     folder: made.folder,
     logPath,
     sealed: { path: made.binary, digest: binarySha256 },
   };
 }
 
-async function buildTree(context: SessionContext, requested: string, folder: string): Promise<Built> {
+async function buildTree(
+  context: SessionContext,
+  requested: string,
+  folder: string,
+  places: readonly Place[],
+): Promise<Built[]> {
   const revision = await revisionOfTree(requested, folder);
-  const built = await buildFrom(context, folder, revision);
+  const built = await inTurn(places, (place) => buildFrom(context, folder, revision, place));
   if ((await sourceTreeDigest(folder)) !== revision.tree) {
     throw new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
       exit: 'infrastructure',
@@ -137,18 +199,22 @@ async function buildTree(context: SessionContext, requested: string, folder: str
 async function buildCommit(
   context: SessionContext,
   { requested, repository, commit }: Extract<Resolved, { kind: 'commit' }>,
-): Promise<Built> {
+  places: readonly Place[],
+): Promise<Built[]> {
   const worktree = await addWorktree(repository, commit, `${context.plan.session}-${commit.slice(0, 12)}`);
   try {
     const tree = await sourceTreeDigest(worktree.folder);
-    return await buildFrom(context, worktree.folder, { requested, commit, tree, dirty: false });
+    const revision = { requested, commit, tree, dirty: false };
+    return await inTurn(places, (place) => buildFrom(context, worktree.folder, revision, place));
   } finally {
     await worktree.remove();
   }
 }
 
 /** A folder somebody else built: known by its binary alone, so the digest of the binary names tree and build. */
-async function takePrebuilt(requested: string, folder: string): Promise<Built> {
+async function takePrebuilt(requested: string, original: string, place: Place): Promise<Built> {
+  const elsewhere = place === 'elsewhere';
+  const folder = elsewhere ? await copyElsewhere(original) : original;
   const { binary } = programOf(folder);
   const binarySha256 = await sha256File(binary);
   return {
@@ -158,6 +224,7 @@ async function takePrebuilt(requested: string, folder: string): Promise<Built> {
     toolchain: {},
     binarySha256,
     cached: true,
+    ...(elsewhere && { elsewhere }),
     folder,
     logPath: null,
     sealed: { path: folder, digest: await folderDigest(folder) },
