@@ -41,7 +41,8 @@ const COMMANDS: Record<
   },
   matrix: { summary: 'list, show and check matrices', load: () => import('./matrix.js') },
   doctor: {
-    summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
+    summary:
+      'look at tools, CPU, governor, load, swap, memory, disk, GPUs and calibration; each finding has a remedy',
     load: () => import('./doctor.js'),
   },
   model: { summary: 'models: make, quantise, look at, audit', load: () => import('./model.js') },

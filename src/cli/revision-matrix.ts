@@ -8,10 +8,12 @@ import { note } from './output.js';
 
 /** What the help of both says of levers. */
 export const LEVER_HELP = `
-When a change brings new switches, name each with --lever at the value that turns it off:
+When a change brings new switches, name each with --lever at the value that
+turns it off:
   --lever DFLASH_MOE_GROUPED_MMID_PREFILL=0
-An arm "lever-off" then runs the change without them beside the others. It must be as fast as the
-first arm, within the budget both ways; else a gain is not the switches', and is not claimed.`;
+An arm "lever-off" then runs the change without them beside the others. It must
+be as fast as the first arm, within the budget both ways; else a gain is not the
+switches', and is not claimed.`;
 
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
