@@ -1,7 +1,9 @@
 /** A matrix by name, put onto revisions, for `pr` and `compare`. Says what it leaves out. */
 
+import { QualifyError } from '../errors.js';
 import type { RevisionArm } from '../matrix/lever-off.js';
 import { loadMatrix } from '../matrix/load.js';
+import { breachesOf } from '../matrix/rules.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
 import { note } from './output.js';
@@ -24,5 +26,11 @@ export function revisionMatrix(name: string, revisions: readonly RevisionArm[]):
       `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`,
     );
   }
-  return matrix;
+  // What a matrix file may not say, flags may not make of one: such a run would not verify.
+  const [breach] = breachesOf(matrix);
+  if (breach === undefined) return matrix;
+  throw new QualifyError('ERR_QUALIFY_ARMS', `${breach.path.join('.')}: ${breach.message}`, {
+    exit: 'usage',
+    hint: `The cells, model and protocol are those of ${name}; see the revisions and the levers.`,
+  });
 }

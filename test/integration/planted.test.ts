@@ -117,6 +117,16 @@ describe('an engine that says otherwise', () => {
   });
 });
 
+describe('arms made by flags', () => {
+  test('are refused where a matrix may not have them', async (t) => {
+    const home = newHome(t);
+    const revisions = ['Twin', 'twin'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const result = await home.run('compare', ...revisions, '--matrix', home.fakeMatrix(), '--out', 'run');
+    assert.equal(result.exitCode, 64, result.stderr);
+    assert.match(result.stderr, /"Twin" and "twin" differ only in case/);
+  });
+});
+
 describe('qualify compare --lever', () => {
   test('plans an arm of the last revision with the levers at their kill values', async (t) => {
     const home = newHome(t);
