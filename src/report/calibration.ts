@@ -12,7 +12,9 @@ const LABEL = 16;
 const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 const signed = (share: number): string => `${share < 0 ? '' : '+'}${percent(share)}`;
 const range = ({ lower, upper }: Bounded, show = percent): string => `${show(lower)} to ${show(upper)}`;
-const margin = (value: number): string => `${value.toFixed(value < 1 ? 2 : 1)} %`;
+const points = (value: number): string => value.toFixed(value < 1 ? 2 : 1);
+const marginText = ({ rounds, ...own }: CellCalibration['margins'][number]): string =>
+  `${points(own.percent)} % by ${rounds} rounds (${points(own.lowerPercent)} to ${points(own.upperPercent)})`;
 
 function cellLines({ workload, id, noise, margins }: CellCalibration): Line[] {
   const { request, launch, launchToRequest, round, slot } = noise;
@@ -27,14 +29,15 @@ function cellLines({ workload, id, noise, margins }: CellCalibration): Line[] {
       request === null ? 'one a launch: not known' : `${percent(request)} CV inside of launches`,
     ],
     ['  launches', launch === null ? 'not known' : `${percent(launch)} SD between them${ofRequests}`],
-    ['  a round', `${percent(round.value)} SD of the log ratio (90 %: ${range(round)})`],
-    ['  second place', `${signed(slot.value)} against the first of a round (95 %: ${range(slot, signed)})`],
-    ...margins.map(
-      ({ rounds, percent: own, lowerPercent, upperPercent }, index): Line => [
-        index === 0 ? '  margin from' : '',
-        `${margin(own)} on an unchanged cell passes 9 times in 10 by ${rounds} rounds (90 %: ${margin(lowerPercent)} to ${margin(upperPercent)})`,
-      ],
-    ),
+    ['  a round', `${percent(round.value)} SD of the log ratio (90 % interval ${range(round)})`],
+    [
+      '  second place',
+      `${signed(slot.value)} against the first of a round (95 % interval ${range(slot, signed)})`,
+    ],
+    [
+      '  margin',
+      `${margins.map(marginText).join(', ')}: the smallest that an unchanged cell passes 9 times in 10`,
+    ],
   ];
 }
 
@@ -42,7 +45,7 @@ function alarmLines({ alarms }: Calibration): Line[] {
   const { cells, failed, improved, refused, failShare } = alarms;
   const without = refused === 0 ? '' : `; ${refused} more without all proofs`;
   const share = `${percent(failShare.lower)} to ${percent(failShare.upper)}`;
-  const text = `${failed} of ${cells} equal cells called a fail (95 %: ${share}), ${improved} improved${without}`;
+  const text = `${failed} of ${cells} equal cells called a fail (95 % interval ${share}), ${improved} improved${without}`;
   return [['false alarms', text]];
 }
 
