@@ -64,6 +64,10 @@ function requirePrebuilt(folder: string): void {
 /** Where a build is made: in the ordinary place, or once more in another, for the null arm. */
 type Place = 'here' | 'elsewhere';
 
+/** What progress calls a build. */
+const placed = (name: string, place: Place): string =>
+  place === 'elsewhere' ? `${name} once more, elsewhere, for the null arm` : name;
+
 /** The arms of a revision by the place of their build. A null arm runs a build of its own, but a package is what it is. */
 function armsByPlace({ plan, progress }: SessionContext, name: string): Map<Place, string[]> {
   const arms = plan.arms.filter((arm) => arm.revision === name);
@@ -90,52 +94,44 @@ export async function buildArms(
 ): Promise<Map<string, ArmBuild>> {
   const builds = new Map<string, ArmBuild>();
   for (const [index, [name, resolved]] of [...revisions].entries()) {
-    const places = armsByPlace(context, name);
-    context.progress.update(`build ${name} for ${places.get('here')?.join(', ')}`, null);
-    const made = await build(context, resolved, [...places.keys()]);
-    for (const [at, [place, arms]] of [...places].entries()) {
-      const built = made[at];
-      if (built === undefined) throw new Error(`There is no build of ${name} for ${arms.join(', ')}.`);
+    let digest: string | undefined;
+    for (const [place, arms] of armsByPlace(context, name)) {
+      const what = place === 'elsewhere' ? placed(name, place) : `${name} for ${arms.join(', ')}`;
+      context.progress.update(`build ${what}`, null);
+      const { folder, logPath, sealed, ...built } = await makeBuild(context, resolved, place);
+      digest ??= built.buildDigest;
+      if (built.buildDigest !== digest) throw treeChanged(name);
       const logName = `builds/${index}${place === 'elsewhere' ? '-elsewhere' : ''}.log`;
-      await record(context, arms, built, logName);
-      const { folder, buildDigest, sealed } = built;
-      for (const arm of arms) builds.set(arm, { folder, buildDigest, sealed });
+      if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
+      else copyFileSync(logPath, context.evidence.pathOf(logName));
+      const log = await context.evidence.adopt(logName);
+      const elsewhere = place === 'elsewhere' && { elsewhere: true as const };
+      context.journal.append({ kind: 'build', arms, ...built, ...elsewhere, log });
+      for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest, sealed });
     }
   }
   return builds;
 }
 
-async function record(context: SessionContext, arms: string[], built: Built, logName: string): Promise<void> {
-  const { folder: _folder, sealed: _sealed, logPath, ...entry } = built;
-  if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
-  else copyFileSync(logPath, context.evidence.pathOf(logName));
-  const log = await context.evidence.adopt(logName);
-  context.journal.append({ kind: 'build', arms, ...entry, log });
-}
+const treeChanged = (where: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
+    exit: 'infrastructure',
+    where,
+    hint: 'Run again when the files have come to rest, or commit them and name the commit.',
+  });
 
-/** One build a place, in their order. */
-async function build(
-  context: SessionContext,
-  resolved: ArmSource,
-  places: readonly Place[],
-): Promise<Built[]> {
+/** Makes one build, or takes it from where it is. */
+function makeBuild(context: SessionContext, resolved: ArmSource, place: Place): Promise<Built> {
   switch (resolved.kind) {
     case 'peer':
-      return [await takePeer(resolved.requested)];
+      return takePeer(resolved.requested);
     case 'prebuilt':
-      return inTurn(places, (place) => takePrebuilt(resolved.requested, resolved.folder, place));
+      return takePrebuilt(resolved.requested, resolved.folder, place);
     case 'tree':
-      return buildTree(context, resolved.requested, resolved.folder, places);
+      return buildTree(context, resolved.requested, resolved.folder, place);
     case 'commit':
-      return buildCommit(context, resolved, places);
+      return buildCommit(context, resolved, place);
   }
-}
-
-/** Not at the same time: each of them takes all CPUs. */
-async function inTurn(places: readonly Place[], work: (place: Place) => Promise<Built>): Promise<Built[]> {
-  const made: Built[] = [];
-  for (const place of places) made.push(await work(place));
-  return made;
 }
 
 async function buildFrom(
@@ -144,14 +140,10 @@ async function buildFrom(
   revision: Revision,
   place: Place,
 ): Promise<Built> {
-  const elsewhere = place === 'elsewhere';
-  const what = elsewhere
-    ? `${revision.requested} once more, elsewhere, for the null arm`
-    : revision.requested;
-  if (elsewhere) context.progress.update(`build ${what}`, null);
+  const what = placed(revision.requested, place);
   const options: BuildOptions = {
     sourceFolder: folder,
-    elsewhere,
+    elsewhere: place === 'elsewhere',
     treeDigest: revision.tree,
     signal: context.signal,
     onProgress: (step) => {
@@ -171,7 +163,6 @@ async function buildFrom(
     toolchain,
     binarySha256,
     cached,
-    ...(elsewhere && { elsewhere }),
     folder: made.folder,
     logPath,
     sealed: { path: made.binary, digest: binarySha256 },
@@ -182,30 +173,24 @@ async function buildTree(
   context: SessionContext,
   requested: string,
   folder: string,
-  places: readonly Place[],
-): Promise<Built[]> {
+  place: Place,
+): Promise<Built> {
   const revision = await revisionOfTree(requested, folder);
-  const built = await inTurn(places, (place) => buildFrom(context, folder, revision, place));
-  if ((await sourceTreeDigest(folder)) !== revision.tree) {
-    throw new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
-      exit: 'infrastructure',
-      where: folder,
-      hint: 'Run again when the files have come to rest, or commit them and name the commit.',
-    });
-  }
+  const built = await buildFrom(context, folder, revision, place);
+  if ((await sourceTreeDigest(folder)) !== revision.tree) throw treeChanged(folder);
   return built;
 }
 
 async function buildCommit(
   context: SessionContext,
   { requested, repository, commit }: Extract<Resolved, { kind: 'commit' }>,
-  places: readonly Place[],
-): Promise<Built[]> {
+  place: Place,
+): Promise<Built> {
   const worktree = await addWorktree(repository, commit, `${context.plan.session}-${commit.slice(0, 12)}`);
   try {
     const tree = await sourceTreeDigest(worktree.folder);
     const revision = { requested, commit, tree, dirty: false };
-    return await inTurn(places, (place) => buildFrom(context, worktree.folder, revision, place));
+    return await buildFrom(context, worktree.folder, revision, place);
   } finally {
     await worktree.remove();
   }
@@ -213,8 +198,7 @@ async function buildCommit(
 
 /** A folder somebody else built: known by its binary alone, so the digest of the binary names tree and build. */
 async function takePrebuilt(requested: string, original: string, place: Place): Promise<Built> {
-  const elsewhere = place === 'elsewhere';
-  const folder = elsewhere ? await copyElsewhere(original) : original;
+  const folder = place === 'elsewhere' ? await copyElsewhere(original) : original;
   const { binary } = programOf(folder);
   const binarySha256 = await sha256File(binary);
   return {
@@ -224,7 +208,6 @@ async function takePrebuilt(requested: string, original: string, place: Place): 
     toolchain: {},
     binarySha256,
     cached: true,
-    ...(elsewhere && { elsewhere }),
     folder,
     logPath: null,
     sealed: { path: folder, digest: await folderDigest(folder) },

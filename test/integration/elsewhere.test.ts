@@ -12,6 +12,7 @@ import type { Plan } from '../../src/plan/schema.js';
 import { buildEngine } from '../../src/revision/build-cache.js';
 import { type ArmBuild, buildArms, resolveArms } from '../../src/session/arm-builds.js';
 import { makePlan } from '../fixtures/journal.js';
+import { refusal } from '../support/refusal.js';
 import { Repository } from '../support/repository.js';
 import { Home } from '../support/run-cli.js';
 
@@ -36,14 +37,23 @@ interface Made {
 
 let sessions = 0;
 
-async function made(t: TestContext, plan: Plan, repository: string): Promise<Made> {
+async function made(
+  t: TestContext,
+  plan: Plan,
+  repository: string,
+  onSaid: (text: string) => void = () => {},
+): Promise<Made> {
   sessions += 1;
   const folder = home.path(`run-${sessions}`);
   mkdirSync(folder);
   const journal = new Journal(join(folder, 'journal.jsonl'));
   t.after(() => journal.close());
   const said: string[] = [];
-  const progress = { update: (text: string) => said.push(text), note: (text: string) => said.push(text) };
+  const say = (text: string): void => {
+    said.push(text);
+    onSaid(text);
+  };
+  const progress = { update: say, note: say };
   const evidence = new EvidenceFolder(folder);
   const signal = new AbortController().signal;
   const context = { plan, journal, evidence, progress, signal };
@@ -128,6 +138,18 @@ describe("the null arm's build", () => {
       [],
     );
     replayBuilds(plan, entries);
+  });
+
+  test('is refused when the working tree changed after the ordinary build', async (t) => {
+    const repository = new Repository(home.path('restless'));
+    cpSync(tinyEngine, repository.folder, { recursive: true });
+    const head = repository.commit('head');
+    const edit = (text: string): void => {
+      if (text.endsWith('for the null arm'))
+        repository.write('kernels/answer.h', '#pragma once\nconstexpr int kAnswer = 45;\n');
+    };
+    const error = await refusal(made(t, planOf('worktree', head), repository.folder, edit));
+    assert.equal(error.code, 'ERR_QUALIFY_TREE_CHANGED');
   });
 
   test('of a folder that somebody else built is a copy, made once and again when it is damaged', async (t) => {
