@@ -13,7 +13,7 @@ import { type Noise, noiseOf, requestDeviation } from './noise.js';
 import { launchesOf, observe } from './observations.js';
 import { rateOf } from './rate.js';
 import { smallestMarginPercent } from './smallest-margin.js';
-import { logRatios, retained } from './summary.js';
+import { retained } from './summary.js';
 
 const cellRecordSchema = z.strictObject({
   id: z.string(),
@@ -74,10 +74,9 @@ export function recordOf(
   const cells = plan.cells.map((cell): SessionRecord['cells'][number] => {
     const judged = verdict.cells.find(({ id }) => id === cell.id);
     const comparison = judged?.comparisons.find((candidate) => candidate.arm === arm.name);
-    const rounds = comparison?.effect?.rounds ?? 0;
-    const [base, head] = [reference, arm].map(({ name }) => launchesOf(seen, name, rounds));
-    const ratios = logRatios(cell, base ?? [], head ?? [], clock);
-    const launches = [...(base ?? []), ...(head ?? [])].map((launch) =>
+    const ratios = comparison?.effect?.perRound ?? [];
+    const launches = [reference, arm].flatMap(({ name }) => launchesOf(seen, name, ratios.length));
+    const rates = launches.map((launch) =>
       retained(cell, [launch]).flatMap(({ answer }) => {
         const rate = rateOf(answer, cell.phase, clock);
         return rate === null ? [] : [Math.log(rate)];
@@ -89,7 +88,7 @@ export function recordOf(
       marginPercent: cell.marginPercent,
       verdict: judged?.verdict ?? 'not-measured',
       detail: comparison?.detail ?? null,
-      requestDeviation: requestDeviation(launches),
+      requestDeviation: requestDeviation(rates),
       samplesPerLaunch: plan.protocol.samples,
       rounds: ratios.map((lnRatio, round) => {
         const order = plan.rounds[round]?.order ?? [];
