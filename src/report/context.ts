@@ -65,7 +65,8 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   const { requested, commit, tree, dirty } = build.revision;
   const source =
     commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${commit}`;
-  const place = build.elsewhere ? ', built once more elsewhere' : '';
+  const again = requested.startsWith('prebuilt:') ? ', a copy elsewhere' : ', built once more elsewhere';
+  const place = build.elsewhere ? again : '';
   return `${requested} (${source}), binary ${short(build.binarySha256)}${place}, ${settings}`;
 }
 
