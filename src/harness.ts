@@ -33,6 +33,12 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
   return join(xdg?.startsWith('/') ? xdg : join(homedir(), '.cache'), 'qualify');
 }
 
+/** `$XDG_CONFIG_HOME/qualify`, or below `~/.config`: keys and calibrations, which cannot be made again. */
+export function configFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  const config = environment.XDG_CONFIG_HOME;
+  return join(config?.startsWith('/') ? config : join(homedir(), '.config'), 'qualify');
+}
+
 /** Folder of an installed dependency, however the package manager has hoisted it. */
 export function dependencyFolder(name: string): string {
   return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));

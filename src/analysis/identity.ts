@@ -8,7 +8,7 @@ import { buildOf, finished, type Launch, type Observations } from './observation
 /** Variables that steer an engine. One that the arm did not ask for makes the arm something else. */
 const steering = /^(DFLASH|LUCE|GGML|LLAMA|VLLM|SGLANG)_/;
 
-function witnessFindings(seen: Observations, launch: Launch): Finding[] {
+function witnessFindings(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   const witness = launch.ready?.witness;
   if (witness === undefined)
     return [finding('witness-missing', `${launch.id}: the engine never said what it is`)];
@@ -36,7 +36,16 @@ function witnessFindings(seen: Observations, launch: Launch): Finding[] {
     const message = `${launch.id}: the engine says that fault "${plantedFault}" was planted into it: it is wrong on purpose`;
     findings.push(finding('fault-planted', message));
   }
+  findings.push(...plantedFindings(plan, launch, witness.plantedSlowdownPercent ?? 0));
   return findings;
+}
+
+/** An arm is slowed down when the plan says so, and in no other case. */
+function plantedFindings(plan: Plan, launch: Launch, shown: number): Finding[] {
+  const asked = plan.arms.find((arm) => arm.name === launch.arm)?.plantedSlowdownPercent ?? 0;
+  if (shown === asked) return [];
+  const message = `${launch.id}: planned is a planted slowdown of ${asked} %, the engine runs with ${shown} %`;
+  return [finding('planting-differs', message)];
 }
 
 function switchFindings(plan: Plan, launch: Launch): Finding[] {
@@ -86,7 +95,7 @@ function chunkFindings(plan: Plan, launch: Launch): Finding[] {
 export function identityOf(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   if (launch.ready === undefined && !finished(launch)) return [];
   return [
-    ...witnessFindings(seen, launch),
+    ...witnessFindings(plan, seen, launch),
     ...switchFindings(plan, launch),
     ...promptFindings(plan, launch),
     ...chunkFindings(plan, launch),

@@ -11,8 +11,8 @@ import { isFraction } from './switch-witness.js';
 function configuredApart(plan: Plan, arm: string, against: string): boolean {
   const [left, right] = [against, arm].map((name) => plan.arms.find((candidate) => candidate.name === name));
   if (left === undefined || right === undefined) return false;
-  const settings = ({ switches, arguments: list }: Plan['arms'][number]): string =>
-    JSON.stringify([Object.entries(switches).sort(), list]);
+  const settings = ({ switches, arguments: list, plantedSlowdownPercent: planted }: Plan['arms'][number]) =>
+    JSON.stringify([Object.entries(switches).sort(), list, planted ?? 0]);
   return settings(left) !== settings(right);
 }
 
@@ -58,9 +58,11 @@ function rebuiltFindings(base: Build, again: Build): Finding[] {
   if (base.recipeDigest !== again.recipeDigest)
     return [finding('recipe-differs', 'the null arm was built by another recipe')];
   const tools = ({ toolchain }: Build): string => JSON.stringify(Object.entries(toolchain).sort());
-  return tools(base) === tools(again)
-    ? []
-    : [finding('toolchain-differs', 'the null arm was built by other tools')];
+  if (tools(base) !== tools(again))
+    return [finding('toolchain-differs', 'the null arm was built by other tools')];
+  if (base.binarySha256 === again.binarySha256) return [];
+  const message = 'the reference, built once more elsewhere, is another binary: builds do not reproduce';
+  return [finding('binary-differs', message)];
 }
 
 /** A warning when `arm` and `against` are one engine and one configuration: whatever is measured is not a change. */

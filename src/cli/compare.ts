@@ -1,11 +1,18 @@
 /** `qualify compare`: two or more revisions, such as a stack of pull requests, against the first of them; or two finished runs. */
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
+import { withLeverOff } from '../matrix/lever-off.js';
 import { armNames } from '../matrix/with-revisions.js';
 import { engineRepository } from '../revision/resolve.js';
 import { compareRuns, runFolders } from './compare-runs.js';
-import { DEFAULT_MATRIX, revisionMatrix } from './revision-matrix.js';
+import { leverOption } from './options.js';
+import { DEFAULT_MATRIX, LEVER_HELP, revisionMatrix } from './revision-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
+
+interface CompareFlags extends SessionFlags {
+  matrix: string;
+  lever?: Record<string, string>;
+}
 
 export function register(program: Command): void {
   sessionOptions(
@@ -15,8 +22,12 @@ export function register(program: Command): void {
       .argument('<first>', 'a branch, a commit, "worktree", or prebuilt:<folder>; or a run folder')
       .argument('<others...>', 'one or more of the same')
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
-      .addHelpText('after', RUNS_HELP),
-  ).action(async (first: string, others: string[], flags: SessionFlags & { matrix: string }) => {
+      .addOption(leverOption())
+      .addHelpText(
+        'after',
+        `${LEVER_HELP}\nOf several revisions it is the last that runs without its levers.\n${RUNS_HELP}`,
+      ),
+  ).action(async (first: string, others: string[], flags: CompareFlags) => {
     const revisions = [first, ...others];
     const runs = runFolders(revisions);
     if (runs !== null) {
@@ -24,7 +35,8 @@ export function register(program: Command): void {
       return compareRuns(runs, flags.json === true);
     }
     const names = armNames(revisions);
-    const arms = revisions.map((revision, index) => ({ name: names[index] ?? revision, revision }));
+    const compared = revisions.map((revision, index) => ({ name: names[index] ?? revision, revision }));
+    const arms = withLeverOff(compared, flags.lever);
     await runAndPrint(revisionMatrix(flags.matrix, arms), await engineRepository(process.cwd()), flags);
   });
 }

@@ -4,12 +4,17 @@ import { EXIT } from '../exit-codes.js';
 import { examine, type Finding } from '../machine/doctor.js';
 import { answer, answerJson, printable, styled } from './output.js';
 
+/** Of the names of checks. */
+const WIDEST = 'calibration'.length;
+
 const STYLES = { ok: 'green', info: 'dim', warn: 'yellow', bad: 'red' } as const;
 
 export function register(program: Command): void {
   program
     .command('doctor')
-    .description('look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy')
+    .description(
+      'look at tools, CPU, governor, load, swap, memory, disk, GPUs and calibration; each finding has a remedy',
+    )
     .option('--json', 'print JSON')
     .action(async (options: { json?: true }) => {
       const findings = await examine();
@@ -20,6 +25,6 @@ export function register(program: Command): void {
 }
 
 function line({ check, status, found, remedy }: Finding): string {
-  const first = `${styled(STYLES[status], status.padEnd(4))}  ${check.padEnd(9)}  ${printable(found)}`;
-  return remedy === null ? first : `${first}\n${' '.repeat(17)}${remedy}`;
+  const first = `${styled(STYLES[status], status.padEnd(4))}  ${check.padEnd(WIDEST)}  ${printable(found)}`;
+  return remedy === null ? first : `${first}\n${' '.repeat(8 + WIDEST)}${remedy}`;
 }

@@ -53,7 +53,8 @@ const COMMANDS: Record<
     load: () => import('./oracle.js'),
   },
   doctor: {
-    summary: 'look at tools, CPU, governor, load, swap, memory, disk and GPUs; each finding has a remedy',
+    summary:
+      'look at tools, CPU, governor, load, swap, memory, disk, GPUs and calibration; each finding has a remedy',
     load: () => import('./doctor.js'),
   },
   model: { summary: 'models: make, quantise, look at, audit', load: () => import('./model.js') },
@@ -64,6 +65,10 @@ const COMMANDS: Record<
   kernels: {
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
+  },
+  calibrate: {
+    summary: 'what this machine can tell apart: A/A sessions, and a slowdown that must be found',
+    load: () => import('./calibrate.js'),
   },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };

@@ -12,6 +12,42 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   };
 }
 
+/** A parser of percents above 0, as `3%`, `3` or `2.5 %`. */
+export function percentUpTo(maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(/^(\d{1,3}(?:\.\d{1,6})?) ?%?$/.exec(text.trim())?.[1] ?? Number.NaN);
+    if (!(value > 0 && value <= maximum))
+      throw new InvalidArgumentError(`It must be a percentage above 0 and up to ${maximum}, such as 3%.`);
+    return value;
+  };
+}
+
+/** `NAME=VALUE` of a switch, collected into one record. */
+export function switchValue(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([A-Z][A-Z0-9_]*)=(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('Write it as NAME=VALUE, the name in capitals.');
+  if (name in before) throw new InvalidArgumentError(`${name} is given twice.`);
+  return { ...before, [name]: value };
+}
+
+/** `--lever NAME=VALUE`, which may be given more than once. */
+export const leverOption = (): Option =>
+  new Option(
+    '--lever <name=value>',
+    'a switch that the change brings, at the value that turns it off (may be repeated)',
+  ).argParser(switchValue);
+
+/** Most that may be planted. */
+export const MOST_PLANTED = 50;
+
+/** `--plant-slowdown 3%`. */
+export const plantOption = (): Option =>
+  new Option(
+    '--plant-slowdown <percent>',
+    'slow down every arm but the first, to see that it is found; never a qualification',
+  ).argParser(percentUpTo(MOST_PLANTED));
+
 /** `--cell ID`, which may be given more than once. */
 export const cellOption = (): Option =>
   new Option(

@@ -1,9 +1,18 @@
 /** `qualify pr`: a pull request's head against where it left main. */
 import type { Command } from 'commander';
+import { withLeverOff } from '../matrix/lever-off.js';
 import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
+import { leverOption } from './options.js';
 import { note } from './output.js';
-import { DEFAULT_MATRIX, revisionMatrix } from './revision-matrix.js';
+import { DEFAULT_MATRIX, LEVER_HELP, revisionMatrix } from './revision-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
+
+interface PrFlags extends SessionFlags {
+  base?: string;
+  head: string;
+  matrix: string;
+  lever?: Record<string, string>;
+}
 
 export function register(program: Command): void {
   sessionOptions(
@@ -12,8 +21,10 @@ export function register(program: Command): void {
       .description('qualify a change: build base and head from git and compare them')
       .option('--base <ref>', 'what to compare against (default: the merge base of head with main)')
       .option('--head <ref>', 'the change: a branch, a commit, or "worktree"', 'HEAD')
-      .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX),
-  ).action(async (flags: SessionFlags & { base?: string; head: string; matrix: string }) => {
+      .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
+      .addOption(leverOption())
+      .addHelpText('after', LEVER_HELP),
+  ).action(async (flags: PrFlags) => {
     const repository = await engineRepository(process.cwd());
     const base =
       flags.base ?? (await mergeBaseWithMain(repository, flags.head === 'worktree' ? 'HEAD' : flags.head));
@@ -21,10 +32,11 @@ export function register(program: Command): void {
     if (flags.head === 'HEAD' && (await revisionOfTree('worktree', repository)).dirty) {
       note('The working tree has changes that HEAD does not; to qualify them: --head worktree');
     }
-    const arms = [
+    const compared = [
       { name: 'base', revision: base },
       { name: 'head', revision: flags.head },
     ];
+    const arms = withLeverOff(compared, flags.lever);
     await runAndPrint(revisionMatrix(flags.matrix, arms), repository, flags);
   });
 }

@@ -5,6 +5,7 @@ import { failuresOfLast, launchUnderWay, lostLaunches, MOST_FAILURES } from '../
 import type { QualifyError } from '../errors.js';
 import type { Entry } from '../journal/entries.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
+import { plantSlowdown } from '../matrix/planted.js';
 import type { Matrix } from '../matrix/schema.js';
 import { renderTable } from '../report/table.js';
 import { wrap } from '../report/wrap.js';
@@ -13,7 +14,7 @@ import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
-import { cellOption, wholeNumber } from './options.js';
+import { cellOption, plantOption, wholeNumber } from './options.js';
 import { answer, note, startProgress } from './output.js';
 
 export interface SessionFlags {
@@ -21,6 +22,7 @@ export interface SessionFlags {
   cell?: string[];
   out?: string;
   seed?: string;
+  plantSlowdown?: number;
   wait?: true;
   json?: true;
 }
@@ -38,6 +40,7 @@ export const sessionOptions = (command: Command): Command =>
     .addOption(cellOption())
     .option('--out <folder>', 'the run folder (default: .qualify/runs/<session>)')
     .option('--seed <text>', 'seed of prompts and order (default: drawn at random)')
+    .addOption(plantOption())
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table');
 
@@ -45,7 +48,7 @@ export const sessionOptions = (command: Command): Command =>
 export function runAndPrint(matrix: Matrix, repository: string, flags: SessionFlags): Promise<void> {
   return withProgress(flags.json === true, (progress) =>
     runSession({
-      matrix,
+      matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
       repository,
       folder: process.cwd(),
       out: flags.out,

@@ -44,6 +44,7 @@ const propsSchema = z.looseObject({
   switches: z.record(z.string(), z.string()),
   planted_fault: z.string().nullish(),
   counters: z.record(z.string(), count),
+  planted_slowdown_percent: z.number().min(0).nullish(),
 });
 
 /** What an answer holds besides the client's clock and the places of its evidence. */
@@ -116,7 +117,11 @@ export function readCompletion(body: string): Completion {
 /** Reads the body of `/props`: the witnesses, and the counters of kernels that ran so far. */
 export function readProps(body: string): { witness: Witness; counters: Record<string, number> } {
   const props = read(propsSchema, '/props', body);
-  const { tokenizer_sha256: tokenizerSha256, planted_fault: plantedFault } = props;
+  const {
+    tokenizer_sha256: tokenizerSha256,
+    planted_fault: plantedFault,
+    planted_slowdown_percent: planted,
+  } = props;
   return {
     witness: {
       nonce: props.nonce,
@@ -127,6 +132,7 @@ export function readProps(body: string): { witness: Witness; counters: Record<st
       ...(tokenizerSha256 != null && { tokenizerSha256 }),
       switches: props.switches,
       ...(plantedFault != null && { plantedFault }),
+      ...(typeof planted === 'number' && { plantedSlowdownPercent: planted }),
     },
     counters: props.counters,
   };

@@ -24,6 +24,13 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.number().min(minimum).max(maximum));
 
+const percent = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d{1,2}(\.\d{1,6})?$/, 'must be a number of percent, such as 3 or 2.5')
+    .transform(Number)
+    .pipe(z.number().min(minimum).max(maximum));
+
 const optionsSchema = z.object({
   addon: z.string().min(1),
   model: z.string().min(1),
@@ -37,6 +44,7 @@ const optionsSchema = z.object({
   'cache-slots': wholeNumber(0, 1024).default(DEFAULT_CACHE_SLOTS),
   isa: isaSchema.nullable().default(null),
   'plant-fault': z.enum([NO_FAULT, ...plantedFaultSchema.options]).default(NO_FAULT),
+  'plant-slowdown': percent(0, 50).default(0),
 });
 
 export interface HostOptions {
@@ -54,6 +62,8 @@ export interface HostOptions {
   isa: z.infer<typeof isaSchema> | null;
   /** For `qualify oracle` alone: a run refuses an engine that says it has one. */
   plantedFault: PlantedFault | typeof NO_FAULT;
+  /** By how many percent every prefill and decode is made to take longer; 0 for not at all. */
+  plantedSlowdownPercent: number;
 }
 
 /** Reads `--name value` pairs. @throws ERR_QUALIFY_USAGE naming the option. */
@@ -76,6 +86,7 @@ export function parseHostOptions(argv: string[]): HostOptions {
       cacheSlots: read['cache-slots'],
       isa: read.isa,
       plantedFault: read['plant-fault'],
+      plantedSlowdownPercent: read['plant-slowdown'],
     };
   } catch (error) {
     if (error instanceof QualifyError) throw error;

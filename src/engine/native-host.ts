@@ -12,6 +12,7 @@ import { sha256File } from './file-digest.js';
 import { type HostOptions, parseHostOptions } from './host-options.js';
 import { watchParent } from './parent-watch.js';
 import { createApp } from './server/app.js';
+import { SlowedEngine } from './server/planted-slowdown.js';
 import { ServedEngine } from './server/served-engine.js';
 
 /** How long answers to cancelled requests may take to be read. */
@@ -41,7 +42,7 @@ async function serve(options: HostOptions): Promise<void> {
     addon.inspectModel(options.modelPath),
     sha256File(options.modelPath),
   ]);
-  const engine = await addon.open(options.modelPath, {
+  const opened = await addon.open(options.modelPath, {
     threads: options.threads,
     cpus: options.cpus,
     contextTokens: options.contextTokens,
@@ -49,6 +50,8 @@ async function serve(options: HostOptions): Promise<void> {
     isa: options.isa,
     ...(options.plantedFault !== NO_FAULT && { plantedFault: options.plantedFault }),
   });
+  const percent = options.plantedSlowdownPercent;
+  const engine = percent === 0 ? opened : new SlowedEngine(opened, percent);
   served.opened({ engine, description, sha256 });
   const { port } = app.server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ event: 'listening', port, pid: process.pid })}\n`);

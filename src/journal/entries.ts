@@ -34,6 +34,8 @@ export const witnessSchema = z.strictObject({
   switches: z.record(z.string(), z.string()),
   /** The fault that was planted into the engine, or `none`; absent when the engine does not say. */
   plantedFault: z.string().optional(),
+  /** By how many percent the engine was told to be slower than it is; absent when it does not say. */
+  plantedSlowdownPercent: z.number().min(0).optional(),
 });
 
 /** Milliseconds by stage of the model, summed over layers. */
@@ -99,6 +101,8 @@ export const entrySchema = z.discriminatedUnion('kind', [
     /** Over every file of a folder that somebody else built; absent where the binary is all there is. */
     folderSha256: sha256Schema.optional(),
     cached: z.boolean(),
+    /** Made once more from the same sources in another place, for the null arm; absent for an ordinary build. */
+    elsewhere: z.literal(true).optional(),
     log: evidenceSchema,
   }),
   z.strictObject({

@@ -3,6 +3,7 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { execa } from 'execa';
 import { cacheFolder } from '../harness.js';
+import { checkCalibration } from './calibration-check.js';
 import { type Fingerprint, fingerprint, memoryBytes, readText } from './fingerprint.js';
 
 /** `bad` stops a session, `warn` makes its numbers worse, `ok` and `info` are for the record. */
@@ -129,5 +130,6 @@ export async function examine(): Promise<Finding[]> {
     { check: 'memory', ...checkMemory(availableBytes()) },
     { check: 'disk', ...checkDisk(existing(cacheFolder())) },
     { check: 'gpus', ...checkGpus(machine) },
+    { check: 'calibration', ...(await checkCalibration(machine)) },
   ];
 }

@@ -5,9 +5,9 @@
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
+import { configFolder } from '../harness.js';
 import { nameSchema } from '../matrix/schema.js';
 import { type PublicKey, parsePublicKey, publicKeyFromObject, sshLine } from './public-key.js';
 
@@ -33,8 +33,7 @@ export interface StoredKey {
 
 /** `$XDG_CONFIG_HOME/qualify/keys`, or below `~/.config`. */
 export function keyFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const config = environment.XDG_CONFIG_HOME;
-  return join(config?.startsWith('/') ? config : join(homedir(), '.config'), 'qualify', 'keys');
+  return join(configFolder(environment), 'keys');
 }
 
 /** Makes a key. Refuses to replace one. */

@@ -104,7 +104,16 @@ function peerBreaches({ arms, model, protocol }: Matrix): Breach[] {
       path: ['arms', name, 'switches', key],
       message: 'node-llama-cpp knows no switches: leave them out',
     }));
-    return [...own, ...unknown];
+    const slowed =
+      arms[name]?.plantedSlowdownPercent === undefined
+        ? []
+        : [
+            {
+              path: ['arms', name, 'plantedSlowdownPercent'],
+              message: 'no slowdown can be planted in node-llama-cpp: leave it out',
+            },
+          ];
+    return [...own, ...unknown, ...slowed];
   });
   if (engines.size > 1 && protocol.parity === 'exact') {
     const message =

@@ -1,4 +1,5 @@
 /** A matrix put onto git revisions: its cells, model, protocol and budgets with one arm a revision. Pure. */
+import type { RevisionArm } from './lever-off.js';
 import type { Arm, Matrix } from './schema.js';
 
 /** Keys whose value is the same in every record. */
@@ -18,7 +19,7 @@ const same = (lists: readonly (readonly string[])[]): boolean =>
  */
 export function withRevisions(
   matrix: Matrix,
-  revisions: readonly { name: string; revision: string }[],
+  revisions: readonly RevisionArm[],
 ): { matrix: Matrix; dropped: string[] } {
   const old = Object.values(matrix.arms);
   const peers = old.some((arm) => arm.engine !== 'embedded') ? ['engine'] : [];
@@ -26,9 +27,16 @@ export function withRevisions(
   const isShared = same(old.map((arm) => arm.arguments));
   const names = new Set(old.flatMap((arm) => Object.keys(arm.switches)));
   const dropped = [...names].filter((name) => !(name in switches));
-  const arms = revisions.map(({ name, revision }): [string, Arm] => [
+  const list = isShared ? (old[0]?.arguments ?? []) : [];
+  const arms = revisions.map(({ name, revision, switches: own, control }): [string, Arm] => [
     name,
-    { engine: 'embedded', revision, switches, arguments: isShared ? (old[0]?.arguments ?? []) : [] },
+    {
+      engine: 'embedded',
+      revision,
+      switches: { ...switches, ...own },
+      arguments: list,
+      ...(control !== undefined && { control }),
+    },
   ]);
   const { design, ...rest } = matrix;
   const designs = design === undefined ? [] : ['design'];

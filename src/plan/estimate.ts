@@ -43,7 +43,7 @@ export function estimate(plan: Plan): Estimate {
   const launches = launchesIn(plan, plan.rounds.length);
   const firstLook = launchesIn(plan, plan.decision.looks[0] ?? 1);
   const nullLaunches = roundsWith(plan, NULL_ARM, plan.rounds.length).length;
-  const builds = new Set(plan.arms.map((arm) => arm.revision)).size;
+  const builds = new Set(plan.arms.map((arm) => `${arm.revision} ${arm.control === 'null'}`)).size;
   return {
     launches,
     requests: launches * perLaunch.requests,

@@ -1,6 +1,7 @@
 /** What a report says beside the verdict: which builds, which model, which machine, how to check it. */
 import { z } from 'zod';
 import type { Entry, EntryOf } from '../journal/entries.js';
+import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
 
 /** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
@@ -56,15 +57,19 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
   );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
   const defaults = arm.engine === 'embedded' ? 'switches at defaults' : 'no arguments';
+  const planted = arm.plantedSlowdownPercent;
   const settings = [
     ...(arm.control === undefined ? [] : [`control ${arm.control}`]),
+    ...(planted === undefined ? [] : [plantedText(planted)]),
     ...[[...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '')],
   ].join(', ');
   if (build === undefined) return `${arm.revision} (not built), ${settings}`;
   const { requested, commit, tree, dirty } = build.revision;
   const source =
     commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${commit}`;
-  return `${requested} (${source}), binary ${short(build.binarySha256)}, ${settings}`;
+  const again = requested.startsWith('prebuilt:') ? ', a copy elsewhere' : ', built once more elsewhere';
+  const place = build.elsewhere ? again : '';
+  return `${requested} (${source}), binary ${short(build.binarySha256)}${place}, ${settings}`;
 }
 
 /** One line an arm; of an ablation the reference, and which switches the others turn. */

@@ -1,5 +1,6 @@
 /** A plan as people read it. */
 import { fewestRounds } from '../analysis/effect.js';
+import { plantedText } from '../matrix/planted.js';
 import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
 import { capOf } from '../plan/rounds.js';
@@ -15,6 +16,8 @@ export function duration(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
+type Arm = Plan['arms'][number];
+
 const counted = (count: number, what: string, plural = 's'): string =>
   `${count} ${what}${count === 1 ? '' : plural}`;
 
@@ -28,10 +31,14 @@ function cellText(cell: Plan['cells'][number]): string {
   return `${cell.id} (${cell.phase}: ${cell.promptTokens} prompt tokens, chunk ${cell.chunk}, ${generated}, margin ${cell.marginPercent} %${cap}${optional})`;
 }
 
-function armText({ revision, switches, arguments: list, control }: Plan['arms'][number]): string {
+function armText({ control, plantedSlowdownPercent, ...arm }: Arm): string {
   if (control === 'null') return 'the reference once more: a control, not compared';
-  const settings = [...Object.entries(switches).map(([name, value]) => `${name}=${value}`), ...list];
-  return [revision, ...settings, ...(control === undefined ? [] : [`(control: ${control})`])].join(' ');
+  const settings = [
+    ...(plantedSlowdownPercent === undefined ? [] : [plantedText(plantedSlowdownPercent)]),
+    ...Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`),
+    ...arm.arguments,
+  ];
+  return [arm.revision, ...settings, ...(control === undefined ? [] : [`(control: ${control})`])].join(' ');
 }
 
 function narrowed({ leftOut }: Plan): [string, string][] {

@@ -1,6 +1,7 @@
 /**
  * Builds, each made once: `<cache>/builds/<buildDigest>/{engine.node,build.json,build.log}`. The digest is
- * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to.
+ * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to. A build made
+ * once more, from a copy of the sources in another place, lies beside it as `<buildDigest>.elsewhere`.
  */
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -15,6 +16,7 @@ import { sha256Schema } from '../plan/schema.js';
 import { buildDigestOf } from './build-digest.js';
 import { type BuildProgress, closeLog, openLog, runStep } from './build-process.js';
 import { withCacheLock } from './cache-lock.js';
+import { copySources } from './copy-sources.js';
 import { engineRecipe, type Recipe, recipeEnvironment, recipeSteps } from './recipe.js';
 import { sourceTreeDigest } from './source-tree.js';
 import { findToolchain, type Toolchain } from './toolchain.js';
@@ -43,6 +45,8 @@ export interface BuildOptions {
   recipe?: Recipe;
   /** Folder with `native/` and `kernels/`. */
   sourceFolder: string;
+  /** Make it once more, from a copy of the sources at another path: it must give the same binary. */
+  elsewhere?: boolean;
   /** Digest of the sources when it is known already (see `sourceTreeDigest`). */
   treeDigest?: string;
   onProgress?: (progress: BuildProgress) => void;
@@ -109,17 +113,19 @@ async function make(
   folder: string,
 ): Promise<EngineBuild> {
   const builds = join(folder, '..');
-  const prefix = `.making-${digests.buildDigest.slice(0, 16)}-`;
+  const prefix = `.making-${options.elsewhere ? 'elsewhere-' : ''}${digests.buildDigest.slice(0, 16)}-`;
   await removeScratch(builds, prefix);
   const scratch = await mkdtemp(join(builds, prefix));
   const dismissGuard = guardPath(scratch);
   try {
     const result = join(scratch, 'result');
-    const build = join(scratch, 'build');
+    const build = join(scratch, options.elsewhere ? 'once-more' : 'build');
+    const source = options.elsewhere ? join(scratch, 'sources') : resolve(options.sourceFolder);
+    if (options.elsewhere) await copySources(resolve(options.sourceFolder), source);
     await mkdir(result);
     await mkdir(build);
     const log = openLog(join(result, 'build.log'));
-    const place = { source: resolve(options.sourceFolder), build, jobs: availableParallelism() };
+    const place = { source, build, jobs: availableParallelism() };
     for (const step of recipeSteps(recipe, place, toolchain)) {
       const outcome = await runStep(step, { environment: recipeEnvironment(), log, ...options });
       if (outcome.exitCode !== 0) {
@@ -136,7 +142,7 @@ async function make(
     }
     await closeLog(log);
     // A build takes minutes on a busy machine, and people go on editing or switch branches under it.
-    if ((await sourceTreeDigest(options.sourceFolder, recipe.leftOut)) !== digests.treeDigest)
+    if ((await sourceTreeDigest(source, recipe.leftOut)) !== digests.treeDigest)
       throw sourcesChanged(options.sourceFolder);
     await copyFile(join(build, recipe.binaryName), join(result, recipe.binaryName));
     const file = {
@@ -172,7 +178,7 @@ export async function buildEngine(options: BuildOptions): Promise<EngineBuild> {
   const treeDigest = options.treeDigest ?? (await sourceTreeDigest(options.sourceFolder, recipe.leftOut));
   const buildDigest = buildDigestOf(treeDigest, recipe.digest, toolchain.versions);
   const builds = join(cacheFolder(), 'builds');
-  const folder = join(builds, buildDigest);
+  const folder = join(builds, options.elsewhere ? `${buildDigest}.elsewhere` : buildDigest);
   const found = await readCached(folder, recipe);
   if (found !== undefined) return found;
   return withCacheLock(

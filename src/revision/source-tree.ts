@@ -16,7 +16,8 @@ export const TEST_FOLDERS: readonly string[] = [
   'kernels/suite',
 ];
 
-const BUILD_FOLDER = /^build(-.*)?$/;
+/** Folders of builds, which are no sources. */
+export const BUILD_FOLDER = /^build(-.*)?$/;
 
 async function listFiles(root: string, relative: string, leftOut: readonly string[]): Promise<string[]> {
   const entries = await readdir(join(root, relative), { withFileTypes: true });

@@ -16,6 +16,7 @@ import { sourceTreeDigest } from '../revision/source-tree.js';
 import { addWorktree } from '../revision/worktree.js';
 import { folderDigest, type Sealed } from './binaries.js';
 import type { SessionContext } from './context.js';
+import { copyElsewhere } from './prebuilt-copy.js';
 
 /** A build as launches use it. */
 export interface ArmBuild {
@@ -71,66 +72,102 @@ function requirePrebuilt(folder: string): void {
   });
 }
 
-/** The names of the arms that a revision is for. */
-export const armsOf = ({ arms }: Pick<Plan, 'arms'>, revision: string): string[] =>
-  arms.filter((arm) => arm.revision === revision).map((arm) => arm.name);
+/** Where a build is made: in the ordinary place, or once more in another, for the null arm. */
+export type Place = 'here' | 'elsewhere';
+
+/** What progress calls a build. */
+const placed = (name: string, place: Place): string =>
+  place === 'elsewhere' ? `${name} once more, elsewhere, for the null arm` : name;
+
+/** The arms of a revision by the place of their build. A null arm runs a build of its own, but a package is what it is. */
+export function armsByPlace({ arms }: Pick<Plan, 'arms'>, revision: string): Map<Place, string[]> {
+  const own = arms.filter((arm) => arm.revision === revision);
+  const isElsewhere = (arm: Plan['arms'][number]): boolean =>
+    arm.control === 'null' && arm.engine === 'embedded';
+  const namesOf = (list: typeof own): string[] => list.map((arm) => arm.name);
+  const places = new Map<Place, string[]>([['here', namesOf(own.filter((arm) => !isElsewhere(arm)))]]);
+  const elsewhere = namesOf(own.filter(isElsewhere));
+  return elsewhere.length === 0 ? places : places.set('elsewhere', elsewhere);
+}
 
 /**
- * Builds in the order of the arms; one `build` entry a revision. Answers the build of each arm by its name. Arms of `known` have theirs,
- * and the journal has it.
+ * Builds in the order of the arms; one `build` entry a revision, and one for its build elsewhere. Answers the build of each arm by its
+ * name. Arms of `known` have theirs, and the journal has it.
  */
 export async function buildArms(
-  context: SessionContext,
+  context: BuildContext & Pick<SessionContext, 'journal' | 'evidence'>,
   revisions: ReadonlyMap<string, ArmSource>,
   known: ReadonlyMap<string, ArmBuild> = new Map(),
 ): Promise<Map<string, ArmBuild>> {
   const builds = new Map(known);
   for (const [index, [name, resolved]] of [...revisions].entries()) {
-    const arms = armsOf(context.plan, name);
-    if (arms.every((arm) => builds.has(arm))) continue;
-    context.progress.update(`build ${name} for ${arms.join(', ')}`, null);
-    const { folder, logPath, sealed, ...built } = await makeBuild(context, resolved);
-    const logName = `builds/${index}.log`;
-    // A session that was killed may have left the log of a build that it did not come to write down.
-    rmSync(context.evidence.pathOf(logName), { force: true });
-    if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
-    else copyFileSync(logPath, context.evidence.pathOf(logName));
-    const log = await context.evidence.adopt(logName);
-    context.journal.append({ kind: 'build', arms, ...built, log });
-    for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest, sealed });
+    let digest: string | undefined;
+    for (const [place, arms] of armsByPlace(context.plan, name)) {
+      const [known] = arms.flatMap((arm) => builds.get(arm) ?? []);
+      digest ??= known?.buildDigest;
+      if (arms.every((arm) => builds.has(arm))) continue;
+      const what = place === 'elsewhere' ? placed(name, place) : `${name} for ${arms.join(', ')}`;
+      context.progress.update(`build ${what}`, null);
+      const { folder, logPath, sealed, ...built } = await makeBuild(context, resolved, place);
+      digest ??= built.buildDigest;
+      if (built.buildDigest !== digest) throw treeChanged(name);
+      const logName = `builds/${index}${place === 'elsewhere' ? '-elsewhere' : ''}.log`;
+      // A session that was killed may have left the log of a build that it did not come to write down.
+      rmSync(context.evidence.pathOf(logName), { force: true });
+      if (logPath === null) context.evidence.write(logName, 'Nothing was compiled.\n');
+      else copyFileSync(logPath, context.evidence.pathOf(logName));
+      const log = await context.evidence.adopt(logName);
+      const elsewhere = place === 'elsewhere' && { elsewhere: true as const };
+      context.journal.append({ kind: 'build', arms, ...built, ...elsewhere, log });
+      for (const arm of arms) builds.set(arm, { folder, buildDigest: built.buildDigest, sealed });
+    }
   }
   return builds;
 }
 
+const treeChanged = (where: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
+    exit: 'infrastructure',
+    where,
+    hint: 'Run again when the files have come to rest, or commit them and name the commit.',
+  });
+
 /** Makes one build, or takes it from where it is. */
-export function makeBuild(context: BuildContext, resolved: ArmSource): Promise<Built> {
+export function makeBuild(context: BuildContext, resolved: ArmSource, place: Place): Promise<Built> {
   switch (resolved.kind) {
     case 'peer':
       return takePeer(resolved.requested);
     case 'prebuilt':
-      return takePrebuilt(resolved.requested, resolved.folder);
+      return takePrebuilt(resolved.requested, resolved.folder, place);
     case 'tree':
-      return buildTree(context, resolved.requested, resolved.folder);
+      return buildTree(context, resolved.requested, resolved.folder, place);
     case 'commit':
-      return buildCommit(context, resolved);
+      return buildCommit(context, resolved, place);
   }
 }
 
-async function buildFrom(context: BuildContext, folder: string, revision: Revision): Promise<Built> {
+async function buildFrom(
+  context: BuildContext,
+  folder: string,
+  revision: Revision,
+  place: Place,
+): Promise<Built> {
+  const what = placed(revision.requested, place);
   const options: BuildOptions = {
     sourceFolder: folder,
+    elsewhere: place === 'elsewhere',
     treeDigest: revision.tree,
     signal: context.signal,
     onProgress: (step) => {
       const share = step.done === null ? null : step.done / (step.total ?? 1);
       // A wait has no share, so that only a note of it reaches a log.
-      if (step.phase === 'waiting') context.progress.note(describeBuild(revision.requested, step));
-      else context.progress.update(describeBuild(revision.requested, step), share);
+      if (step.phase === 'waiting') context.progress.note(describeBuild(what, step));
+      else context.progress.update(describeBuild(what, step), share);
     },
   };
   const { buildDigest, recipeDigest, toolchain, binarySha256, cached, logPath, ...made } =
     await buildEngine(options);
-  if (!cached) context.progress.note(`built ${revision.requested}; it is cached in ${made.folder}`);
+  if (!cached) context.progress.note(`built ${what}; it is cached in ${made.folder}`);
   return {
     revision,
     buildDigest,
@@ -144,36 +181,38 @@ async function buildFrom(context: BuildContext, folder: string, revision: Revisi
   };
 }
 
-async function buildTree(context: BuildContext, requested: string, folder: string): Promise<Built> {
+async function buildTree(
+  context: BuildContext,
+  requested: string,
+  folder: string,
+  place: Place,
+): Promise<Built> {
   const revision = await revisionOfTree(requested, folder);
-  const built = await buildFrom(context, folder, revision);
-  if ((await sourceTreeDigest(folder)) !== revision.tree) {
-    throw new QualifyError('ERR_QUALIFY_TREE_CHANGED', 'The working tree changed while it was built.', {
-      exit: 'infrastructure',
-      where: folder,
-      hint: 'Run again when the files have come to rest, or commit them and name the commit.',
-    });
-  }
+  const built = await buildFrom(context, folder, revision, place);
+  if ((await sourceTreeDigest(folder)) !== revision.tree) throw treeChanged(folder);
   return built;
 }
 
 async function buildCommit(
   context: BuildContext,
   { requested, repository, commit }: Extract<Resolved, { kind: 'commit' }>,
+  place: Place,
 ): Promise<Built> {
   // The process is in the name: what is left of a session that was killed may be on its way out when it is resumed.
   const name = `${context.plan.session}-${commit.slice(0, 12)}-${process.pid}`;
   const worktree = await addWorktree(repository, commit, name);
   try {
     const tree = await sourceTreeDigest(worktree.folder);
-    return await buildFrom(context, worktree.folder, { requested, commit, tree, dirty: false });
+    const revision = { requested, commit, tree, dirty: false };
+    return await buildFrom(context, worktree.folder, revision, place);
   } finally {
     await worktree.remove();
   }
 }
 
 /** A folder somebody else built: known by its binary alone, so the digest of the binary names tree and build. */
-async function takePrebuilt(requested: string, folder: string): Promise<Built> {
+async function takePrebuilt(requested: string, original: string, place: Place): Promise<Built> {
+  const folder = place === 'elsewhere' ? await copyElsewhere(original) : original;
   const { binary } = programOf(folder);
   const binarySha256 = await sha256File(binary);
   const folderSha256 = await folderDigest(folder);

@@ -1,7 +1,7 @@
 /** Whether what was launched is at the end of a session what it was when it was built: a binary swapped in between proves nothing. */
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 
@@ -10,7 +10,7 @@ const MOST_FILES = 10_000;
 /** Contents are hashed up to this; what lies beyond is known by its size and its time of change. */
 const MOST_BYTES = 2 ** 31;
 
-/** SHA-256 over the sorted paths of every regular file below a folder, each with the SHA-256 of what it holds. */
+/** SHA-256 over the sorted paths of every regular file below a folder, relative to it, each with the SHA-256 of what it holds. */
 export async function folderDigest(folder: string): Promise<string> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -26,7 +26,7 @@ export async function folderDigest(folder: string): Promise<string> {
     const { size, mtimeMs } = await stat(path);
     bytes += size;
     const content = bytes > MOST_BYTES ? `${size} ${mtimeMs}` : await sha256File(path);
-    total.update(`${path}\0${content}\n`);
+    total.update(`${relative(folder, path)}\0${content}\n`);
   }
   return total.digest('hex');
 }

@@ -2,14 +2,7 @@
 import { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
-import {
-  type ArmBuild,
-  type ArmSource,
-  armsOf,
-  type BuildContext,
-  type Built,
-  makeBuild,
-} from './arm-builds.js';
+import { type ArmBuild, type ArmSource, type BuildContext, type Built, makeBuild } from './arm-builds.js';
 import { findModel } from './model.js';
 
 /** The commits that names of revisions stood for when the journal wrote them down. */
@@ -40,8 +33,8 @@ export async function sameBuilds(
     // Before minutes are spent on building what is refused anyway.
     if (source.kind === 'tree' && (await sourceTreeDigest(source.folder)) !== recorded.revision.tree)
       throw differs(recorded, 'its sources have changed since', 'Put them back as they were');
-    context.progress.update(`build ${requested} for ${armsOf(context.plan, requested).join(', ')}`, null);
-    const built = await makeBuild(context, source);
+    context.progress.update(`build ${requested} for ${recorded.arms.join(', ')}`, null);
+    const built = await makeBuild(context, source, recorded.elsewhere ? 'elsewhere' : 'here');
     requireSame(recorded, built);
     const { folder, buildDigest, sealed } = built;
     for (const arm of recorded.arms) builds.set(arm, { folder, buildDigest, sealed });

@@ -8,6 +8,7 @@ import {
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { plantedText } from '../matrix/planted.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { ablationOf, ablationReasons, ablationWarning } from './ablation.js';
@@ -160,6 +161,15 @@ function narrowedReasons({ leftOut, matrix }: Plan): Finding[] {
   return [finding('narrowed', message)];
 }
 
+/** A slowdown that was planted is a test of the session: it may fail, as it should, and qualifies nothing. */
+function plantedReasons({ arms }: Plan): Finding[] {
+  return arms.flatMap(({ name, plantedSlowdownPercent: percent }) =>
+    percent === undefined
+      ? []
+      : [finding('planted', `arm ${name} has a ${plantedText(percent)}: this is no qualification`)],
+  );
+}
+
 function cellReasons(cell: CellVerdict): Finding[] {
   return cell.comparisons
     .filter((comparison) => comparison.verdict !== 'pass')
@@ -211,14 +221,14 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
   const controls = settled.map(controlsOf);
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
-  const narrowed = narrowedReasons(plan);
+  const unqualified = [...narrowedReasons(plan), ...plantedReasons(plan)];
   const ablation = ablationOf(plan, cells, analysis.switchWitnesses);
   // A session that ended early lacks witnesses for that reason alone.
   const unwitnessed = session.verdict === 'pass' ? ablationReasons(ablation) : [];
   const result = worstOf([
     session.verdict,
     ...required.map((cell) => cell.verdict),
-    ...(narrowed.length > 0 ? (['inconclusive'] as const) : []),
+    ...(unqualified.length > 0 ? (['inconclusive'] as const) : []),
     ...(unwitnessed.length > 0 ? (['unmatched'] as const) : []),
   ]);
   return verdictSchema.parse(
@@ -231,7 +241,12 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
       protocol: smallCells(plan).some(({ required }) => required) ? 'small' : 'full',
       result,
       exitCode: exitCodeOf(result),
-      reasons: distinct([...session.reasons, ...narrowed, ...unwitnessed, ...required.flatMap(cellReasons)]),
+      reasons: distinct([
+        ...session.reasons,
+        ...unqualified,
+        ...unwitnessed,
+        ...required.flatMap(cellReasons),
+      ]),
       warnings: [...analysis.warnings, ...warningsOf(plan, cells, settled, controls)],
       cells,
       controls: controls.flat(),

@@ -34,6 +34,7 @@ export function serverArguments(spec: LaunchSpec): string[] {
     ...option('--threads', spec.threads),
     ...option('--cpus', spec.cpus),
     ...option('--context', spec.contextTokens),
+    ...option('--plant-slowdown', spec.plantedSlowdownPercent),
     ...spec.arguments,
   ];
 }

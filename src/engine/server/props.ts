@@ -27,6 +27,8 @@ export const propsSchema = z.object({
   threads: z.int().min(1),
   cpus: z.array(z.int().min(0)).nullable(),
   cache_slots: z.int().min(0),
+  /** 0 unless the engine was told to be slower than it is. */
+  planted_slowdown_percent: z.number().min(0),
   /** Effective value of every switch the engine knows. */
   switches: z.record(z.string(), z.string()),
   /** The fault that was planted into the engine, or `none`. */

@@ -100,6 +100,7 @@ export class ServedEngine {
       threads: engine.threads,
       cpus: options.cpus,
       cache_slots: options.cacheSlots,
+      planted_slowdown_percent: options.plantedSlowdownPercent,
       switches: engine.switches,
       planted_fault: engine.plantedFault ?? NO_FAULT,
       counters: engine.counters(),

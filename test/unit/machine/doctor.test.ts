@@ -22,6 +22,7 @@ describe('doctor', () => {
       'memory',
       'disk',
       'gpus',
+      'calibration',
     ];
     assert.deepEqual(checks, ['node', ...wanted]);
   });

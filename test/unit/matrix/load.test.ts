@@ -18,6 +18,7 @@ const rejection = (name: string): QualifyError => {
 
 test('every built-in matrix bears the name of its file and can be planned', () => {
   assert.deepEqual(builtInNames(), [
+    'calibrate',
     'fast-exp',
     'peer-llama-cpp',
     'peer-llama-cpp-mxfp4',

@@ -1,0 +1,97 @@
+/**
+ * `calibration.json` in the config folder: the record of every session that calibrated, of all machines that share the folder.
+ * Added to, never written over in place.
+ */
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { type SessionRecord, sessionRecordSchema } from '../analysis/calibration.js';
+import { QualifyError } from '../errors.js';
+import { configFolder } from '../harness.js';
+import { withCacheLock } from '../revision/cache-lock.js';
+
+const fileSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** In order of time. */
+  sessions: z.array(sessionRecordSchema),
+});
+
+export const calibrationPath = (): string => join(configFolder(), 'calibration.json');
+
+function unreadable(path: string, cause: unknown): QualifyError {
+  const [issue] = cause instanceof z.ZodError ? cause.issues : [];
+  const why = issue === undefined ? 'is not JSON' : `${issue.path.join('.')}: ${issue.message}`;
+  return new QualifyError('ERR_QUALIFY_CALIBRATION', `The calibration cannot be read: ${why}.`, {
+    exit: 'infrastructure',
+    where: path,
+    hint: 'Move the file away and calibrate again: qualify calibrate',
+    cause,
+  });
+}
+
+/** Every record; none when there is no file. @throws QualifyError `ERR_QUALIFY_CALIBRATION` (exit 15) */
+export async function readCalibrations(path = calibrationPath()): Promise<SessionRecord[]> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw unwritable(path, error);
+  });
+  if (text === undefined) return [];
+  try {
+    return fileSchema.parse(JSON.parse(text)).sessions;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+const unwritable = (path: string, cause: NodeJS.ErrnoException): QualifyError =>
+  new QualifyError('ERR_QUALIFY_CALIBRATION', 'The calibration cannot be kept.', {
+    exit: 'infrastructure',
+    where: `${path}: ${cause.message}`,
+    hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
+    cause,
+  });
+
+/** The file appears whole or stays what it was, also when the power fails. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.draft`;
+  try {
+    const file = await open(draft, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Adds a record. Two that calibrate at the same time wait for each other. @throws ERR_QUALIFY_CALIBRATION (exit 15) */
+export async function addCalibration(record: SessionRecord, path = calibrationPath()): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await withCacheLock(`${path}.lock`, async () => {
+      const sessions = [...(await readCalibrations(path)), record];
+      await replace(path, `${JSON.stringify({ schemaVersion: 1, sessions }, null, 2)}\n`);
+    });
+  } catch (error) {
+    if (error instanceof QualifyError) throw error;
+    throw unwritable(path, error as NodeJS.ErrnoException);
+  }
+}
+
+/** What makes sessions pool: the same machine in the same state, engine and clock. */
+export type CalibrationKey = Pick<SessionRecord, 'machineId' | 'kernel' | 'cpu' | 'engine' | 'clock'>;
+
+/** The records that pool with `key`. */
+export const poolOf = (records: readonly SessionRecord[], key: CalibrationKey): SessionRecord[] =>
+  records.filter(
+    (record) =>
+      record.machineId === key.machineId &&
+      record.kernel === key.kernel &&
+      record.cpu === key.cpu &&
+      record.engine === key.engine &&
+      record.clock === key.clock,
+  );
