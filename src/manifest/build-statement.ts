@@ -57,6 +57,7 @@ export function buildStatement(input: StatementInput): Statement {
       engine: plan.engine,
       protocol: plan.protocol,
       budgets: plan.budgets,
+      ...(plan.simulation && { simulation: plan.simulation }),
       decision: plan.decision,
       result: verdict.result,
       exitCode: verdict.exitCode,

@@ -2,6 +2,7 @@
 import { cellId } from './cell-id.js';
 import { PEER_REVISION, peerExperts } from './engines.js';
 import type { Matrix } from './schema.js';
+import { simulationBreaches } from './simulation-rules.js';
 
 /** One breach: where in the matrix, and what to do about it. */
 export interface Breach {
@@ -113,5 +114,6 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...lookBreaches(matrix.protocol.looks),
     ...boundedBreaches(matrix),
     ...peerBreaches(matrix),
+    ...simulationBreaches(matrix),
   ];
 }

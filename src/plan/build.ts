@@ -61,6 +61,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     arms,
     protocol: { ...matrix.protocol, looks },
     budgets: matrix.budgets,
+    ...(matrix.simulation && { simulation: matrix.simulation }),
     rounds: buildOrder(
       arms.map((arm) => arm.name),
       looks.at(-1) ?? 1,

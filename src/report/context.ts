@@ -45,7 +45,9 @@ function modelText({ plan, entries }: ReportContext): string {
   const name =
     'preset' in plan.model
       ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}${plan.model.roundTrips ? '' : ', no round trips'}`
-      : plan.model.path;
+      : 'simulated' in plan.model
+        ? 'none: simulated'
+        : plan.model.path;
   const sha = entryOf(entries, 'model')?.sha256;
   return sha === undefined ? name : `${name}, sha256 ${short(sha)}`;
 }

@@ -55,7 +55,11 @@ const WIDEST_LABEL = 14;
 export function describePlan(plan: Plan, cost: Estimate, warnings: readonly string[] = []): string {
   const { protocol, decision } = plan;
   const model =
-    'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
+    'preset' in plan.model
+      ? `${plan.model.preset}, experts ${plan.model.experts}`
+      : 'simulated' in plan.model
+        ? 'none: simulated'
+        : plan.model.path;
   const rows: [string, string][] = [
     ['plan', `${plan.matrix.name}: ${plan.matrix.title}`],
     ['digest', planDigest(plan)],
