@@ -39,6 +39,16 @@ function tInterval(perRound: readonly number[], level: number): LogInterval {
   return { lower: centre - half, upper: centre + half };
 }
 
+/** Bounds of a centre at one-sided `level`; null when there are too few rounds. */
+export function boundsOf(
+  perRound: readonly number[],
+  interval: Plan['decision']['interval'],
+  level: number,
+): LogInterval | null {
+  if (perRound.length < fewestRounds) return null;
+  return interval === 't' ? tInterval(perRound, level) : walshInterval(perRound, level);
+}
+
 /** One-sided p of t; without any spread the sign alone decides. */
 function tP(perRound: readonly number[]): number {
   const centre = mean(perRound);
@@ -51,8 +61,8 @@ function tP(perRound: readonly number[]): number {
 export function logEffect(perRound: readonly number[], decision: Plan['decision']): LogEffect {
   const { levelPerLook: level, interval } = decision;
   const enough = perRound.length >= fewestRounds;
-  const t = enough ? tInterval(perRound, level) : null;
-  const walsh = enough ? walshInterval(perRound, level) : null;
+  const t = boundsOf(perRound, 't', level);
+  const walsh = boundsOf(perRound, 'walsh', level);
   const p = interval === 't' ? tP : signedRankP;
   return {
     perRound: [...perRound],

@@ -27,6 +27,14 @@ const COMMANDS: Record<
     summary: 'compare revisions side by side; the first is what the others are compared against',
     load: () => import('./compare.js'),
   },
+  simulate: {
+    summary: 'run a session of a simulated engine with noise of your choice; measures nothing',
+    load: () => import('./simulate.js'),
+  },
+  calibrate: {
+    summary: 'how far verdicts can be believed: error rates of the rule, noise of the machine',
+    load: () => import('./calibrate.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),

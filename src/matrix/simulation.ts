@@ -12,7 +12,7 @@ export const simulationSchema = z.strictObject({
   tokensPerSecond: z.number().min(1).max(1e9).default(200_000),
   /** Standard deviation of a request's own noise. */
   cvPercent: spread.default(0.5),
-  /** Standard deviation of what all requests of one launch share. */
+  /** Standard deviation of what all requests of one shape share in a launch. */
   launchCvPercent: spread.default(0),
   /** Change of the machine's speed from the first launch of the plan to its last, in a straight line. */
   driftPercent: change.default(0),

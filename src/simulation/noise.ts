@@ -45,11 +45,12 @@ export function machineCourse(noise: Noise, launches: number, draw: Draw): Float
   return course;
 }
 
-/** What all requests of a launch share besides the machine: its place in the round (0 is the first), and its own luck. */
-export function launchLog(noise: Noise, position: number, draw: Draw): number {
-  const luck = noise.launch > 0 ? noise.launch * draw.normal() : 0;
-  return luck + (position > 0 ? noise.secondSlot : 0);
-}
+/** What the place of a launch in its round does to it; 0 is the first. */
+export const placeLog = (noise: Noise, position: number): number => (position > 0 ? noise.secondSlot : 0);
+
+/** What all requests of one shape share in a launch: what that process happened to get for it. */
+export const launchLog = (noise: Noise, draw: Draw): number =>
+  noise.launch > 0 ? noise.launch * draw.normal() : 0;
 
 /** Least percent that a slow hit costs. */
 const leastSlowHit = 2;

@@ -4,7 +4,7 @@ import { simulationSchema } from '../matrix/simulation.js';
 import type { Plan } from '../plan/schema.js';
 import { Stream } from '../plan/stream.js';
 import { streamDraw } from './draw.js';
-import { launchLog, machineCourse, noiseOf, requestLog } from './noise.js';
+import { launchLog, machineCourse, noiseOf, placeLog, requestLog } from './noise.js';
 
 /** All that a launch of the simulated engine is told; it stands in the launch's arguments, in the journal. */
 export const simulatedLaunchSchema = z.strictObject({
@@ -47,11 +47,12 @@ export function simulatedRates(launch: SimulatedLaunch): (shape: string, index: 
   const drawOf = (label: string) => streamDraw(new Stream(seed, `simulation:${label}`));
   const shared =
     (machineCourse(noise, slots, drawOf('course'))[slot] ?? 0) +
-    launchLog(noise, position, drawOf(`launch:${slot}`)) +
+    placeLog(noise, position) +
     Math.log1p(launch.effectPercent / 100) -
     Math.log1p(launch.plantedSlowdownPercent / 100);
   return (shape, index) => {
+    const luck = launchLog(noise, drawOf(`launch:${slot}:${shape}`));
     const own = requestLog(noise, index, drawOf(`request:${slot}:${shape}:${index}`));
-    return simulation.tokensPerSecond * Math.exp(shared + own);
+    return simulation.tokensPerSecond * Math.exp(shared + luck + own);
   };
 }

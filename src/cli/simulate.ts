@@ -1,0 +1,2 @@
+import type { Command } from 'commander';
+export function register(program: Command): void { program.command('simulate'); }
