@@ -1,4 +1,5 @@
 /** A matrix by name, put onto revisions, for `pr` and `compare`. Says what it leaves out. */
+import { QualifyError } from '../errors.js';
 import { loadMatrix } from '../matrix/load.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
@@ -10,7 +11,18 @@ export function revisionMatrix(
   name: string,
   revisions: readonly { name: string; revision: string }[],
 ): Matrix {
-  const { matrix, dropped } = withRevisions(loadMatrix(name).matrix, revisions);
+  const loaded = loadMatrix(name).matrix;
+  if (loaded.simulation !== undefined) {
+    throw new QualifyError(
+      'ERR_QUALIFY_SIMULATED',
+      `the matrix ${name} is simulated: no revision runs in it`,
+      {
+        exit: 'usage',
+        hint: 'qualify simulate runs it; name a matrix of real engines here',
+      },
+    );
+  }
+  const { matrix, dropped } = withRevisions(loaded, revisions);
   if (dropped.length > 0) {
     note(
       `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`,

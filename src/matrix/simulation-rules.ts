@@ -45,9 +45,9 @@ export function simulationBreaches({ arms, model, protocol, simulation, title }:
   if (!/^simulated\b/i.test(title))
     breaches.push({ path: ['title'], message: 'begin it with "Simulated": it stands over every report' });
   if (protocol.parity === 'bounded')
-    breaches.push({ path: ['protocol', 'parity'], message: 'simulated outputs are equal or not: use `exact`' });
-  return [
-    ...breaches,
-    ...named.filter(([, { engine }]) => engine === 'simulated').flatMap(armBreaches),
-  ];
+    breaches.push({
+      path: ['protocol', 'parity'],
+      message: 'simulated outputs are equal or not: use `exact`',
+    });
+  return [...breaches, ...named.filter(([, { engine }]) => engine === 'simulated').flatMap(armBreaches)];
 }

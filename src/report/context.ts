@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
+import { simulationText } from './simulated.js';
 
 /** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
 export interface ReportContext {
@@ -82,6 +83,11 @@ function protocolText({ protocol, decision }: Plan): string {
   ].join(', ');
 }
 
+function simulationLine(plan: Plan): Provenance[] {
+  const text = simulationText(plan);
+  return text === null ? [] : [{ label: 'simulated', text }];
+}
+
 /** Every line that belongs under a table of rates. */
 export function provenanceOf(context: ReportContext): Provenance[] {
   const { plan, entries } = context;
@@ -96,6 +102,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
     { label: 'model', text: modelText(context) },
     ...plan.arms.map((arm) => ({ label: `arm ${arm.name}`, text: armText(plan, entries, arm) })),
     { label: 'protocol', text: protocolText(plan) },
+    ...simulationLine(plan),
     {
       label: 'manifest',
       text: 'manifest.dsse.json in the run folder signs plan, journal, verdict and report',

@@ -57,7 +57,9 @@ function disturbanceTable(interval: string, all: readonly Simulated[]): Table {
     const passed = (effectPercent: number): Figure => {
       const found = all.find(
         ({ scenario: { disturbance, cvPercent, effectPercent: effect } }) =>
-          effect === effectPercent && disturbance === scenario.disturbance && cvPercent === scenario.cvPercent,
+          effect === effectPercent &&
+          disturbance === scenario.disturbance &&
+          cvPercent === scenario.cvPercent,
       );
       return found === undefined
         ? ['-', '']
@@ -104,10 +106,14 @@ function tablesOf({ simulated }: Calibration): Table[] {
 }
 
 function textTable({ title, heads, rows }: Table): string {
-  const columns = heads.map((_, at) => Math.max(...[heads, ...rows].flatMap((row) => row[at]?.map(sized) ?? [])));
+  const columns = heads.map((_, at) =>
+    Math.max(...[heads, ...rows].flatMap((row) => row[at]?.map(sized) ?? [])),
+  );
   const line = (row: readonly Figure[], half: 0 | 1): string =>
     row
-      .map((cell, at) => (at === 0 ? cell[half].padEnd(columns[at] ?? 0) : cell[half].padStart(columns[at] ?? 0)))
+      .map((cell, at) =>
+        at === 0 ? cell[half].padEnd(columns[at] ?? 0) : cell[half].padStart(columns[at] ?? 0),
+      )
       .join(' ')
       .trimEnd();
   const lines = [heads, ...rows].flatMap((row) => [line(row, 0), line(row, 1)]).filter((text) => text !== '');
@@ -117,10 +123,14 @@ function textTable({ title, heads, rows }: Table): string {
 const sized = (text: string): number => text.length;
 
 function markdown({ title, heads, rows }: Table): string {
-  const cell = ([one, two]: Figure): string => (two === '' ? one : /^\d/.test(two) ? `${one} (${two.replace('-', '–')})` : `${one}, ${two}`);
-  const table = markdownTable([heads, ...rows].map((row) => row.map(cell)), {
-    align: ['l', ...heads.slice(1).map(() => 'r' as const)],
-  });
+  const cell = ([one, two]: Figure): string =>
+    two === '' ? one : /^\d/.test(two) ? `${one} (${two.replace('-', '–')})` : `${one}, ${two}`;
+  const table = markdownTable(
+    [heads, ...rows].map((row) => row.map(cell)),
+    {
+      align: ['l', ...heads.slice(1).map(() => 'r' as const)],
+    },
+  );
   return `**${title}**\n\n${table}`;
 }
 
@@ -140,7 +150,9 @@ export function describeErrorRates(calibration: Calibration): string {
     wrap(madeOf(calibration), width).join('\n'),
     ...tablesOf(calibration).map(textTable),
     ['Goals', ...goalsOf(calibration.simulated).map((one) => hanging(goalLine(one)))].join('\n'),
-    ['Beyond the goals', ...beyondGoals(calibration.simulated).map((text) => `     ${hanging(text)}`)].join('\n'),
+    ['Beyond the goals', ...beyondGoals(calibration.simulated).map((text) => `     ${hanging(text)}`)].join(
+      '\n',
+    ),
   ].join('\n\n');
 }
 

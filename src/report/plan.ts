@@ -3,6 +3,7 @@ import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
 import type { Plan } from '../plan/schema.js';
 import { plainText } from './escape.js';
+import { simulationText } from './simulated.js';
 import { labelled } from './wrap.js';
 
 /** `45 s`, `12 min`, `3.5 h`. */
@@ -48,6 +49,11 @@ function tooFew({ rounds }: Plan): [string, string][] {
   ];
 }
 
+function simulated(plan: Plan): [string, string][] {
+  const text = simulationText(plan);
+  return text === null ? [] : [['SIMULATED', text]];
+}
+
 /** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
 const WIDEST_LABEL = 14;
 
@@ -76,6 +82,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
       'decision',
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
+    ...simulated(plan),
     ...tooFew(plan),
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),

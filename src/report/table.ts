@@ -6,6 +6,7 @@ import { detailsOf, headline, legend } from './details.js';
 import { plainText } from './escape.js';
 import { delta, rate, ratio, spread, workload } from './format.js';
 import { type Row, rowsOf } from './rows.js';
+import { simulatedNotice } from './simulated.js';
 import { change, milliseconds, stageRows } from './stages.js';
 import { labelled, wrap } from './wrap.js';
 
@@ -91,6 +92,7 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   ];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
+    wrap(simulatedNotice(context.plan), width).join('\n'),
     headline(verdict),
     tableText(verdict, rows),
     wrap(legend(verdict), width).join('\n'),

@@ -52,9 +52,7 @@ function goal(
 const mostCv = 1;
 const ofLaunches: readonly string[] = [LAUNCHES, LAUNCHES_ALONE];
 const quiet = (all: readonly Simulated[], effectPercent: number): Simulated[] =>
-  all.filter(
-    ({ scenario }) => scenario.effectPercent === effectPercent && scenario.cvPercent <= mostCv,
-  );
+  all.filter(({ scenario }) => scenario.effectPercent === effectPercent && scenario.cvPercent <= mostCv);
 
 /**
  * The goals. CV is the noise of requests, as in the scenarios; that launches vary besides is a disturbance, for which no number of
@@ -82,7 +80,13 @@ export function goalsOf(all: readonly Simulated[]): Goal[] {
       { most: 8 },
       ({ tally }) => `${meanRounds(tally).toFixed(2)} rounds`,
     ),
-    goal('A cell that is 3 % slower never passes at CV <= 1 %', beyond, share(passes), { most: 0 }, tell(passes)),
+    goal(
+      'A cell that is 3 % slower never passes at CV <= 1 %',
+      beyond,
+      share(passes),
+      { most: 0 },
+      tell(passes),
+    ),
     goal(
       'An unchanged cell fails in 0.2 % or fewer, under every disturbance',
       unchanged,

@@ -5,7 +5,7 @@
 import { boundsOf, type LogInterval } from '../analysis/effect.js';
 import { buildOrder } from '../plan/order.js';
 import { Stream } from '../plan/stream.js';
-import { decide as zoneRule } from '../verdict/zone.js';
+import type { decide as zoneRule } from '../verdict/zone.js';
 import { FastDraw } from './draw.js';
 import { launchLog, machineCourse, type Noise, noiseOf, placeLog, requestLog } from './noise.js';
 import { type Scenario, scenarioLabel } from './scenario.js';
@@ -85,7 +85,11 @@ function outcomeOf(
   const decision = decide({ deciding: bounds }, marginPercent, last);
   if (decision === null) return null;
   if (decision.detail === 'beyond-budget') return 'beyond';
-  return decision.detail === 'slower-not-cleared' ? 'slower' : decision.verdict === 'pass' ? 'pass' : 'inconclusive';
+  return decision.detail === 'slower-not-cleared'
+    ? 'slower'
+    : decision.verdict === 'pass'
+      ? 'pass'
+      : 'inconclusive';
 }
 
 /** Runs one matrix to the end of its cells. */
@@ -96,7 +100,14 @@ function runMatrix(scenario: Scenario, protocol: Protocol, headAt: Uint8Array, d
   const effect = Math.log1p(scenario.effectPercent / 100);
   const course = machineCourse(noise, 2 * cap, draw);
   const cells = Array.from({ length: protocol.cells }, (): Cell => {
-    return { rounds: 0, samples, logs: new Float64Array(2 * cap * samples), headAt, ratios: [], outcome: null };
+    return {
+      rounds: 0,
+      samples,
+      logs: new Float64Array(2 * cap * samples),
+      headAt,
+      ratios: [],
+      outcome: null,
+    };
   });
   const medians = [new Float64Array(cells.length), new Float64Array(cells.length)] as const;
   for (let round = 0; round < cap; round++) {

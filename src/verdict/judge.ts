@@ -145,7 +145,10 @@ function warningsOf(plan: Plan, cells: readonly CellVerdict[], settled: readonly
     .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
   const cap = plan.decision.looks.at(-1) ?? 0;
   const few = cap < 6 ? [finding('few-rounds', `the plan has ${cap} rounds: no cell can pass below 6`)] : [];
-  return distinct([...few, ...optional, ...seen]);
+  const madeUp = plan.simulation
+    ? [finding('simulated', 'nothing was measured: every rate is made up by a noise model')]
+    : [];
+  return distinct([...madeUp, ...few, ...optional, ...seen]);
 }
 
 /** The verdict that follows from plan and analysis by rule. Numbers are rounded to ten significant digits. */

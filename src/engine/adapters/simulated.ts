@@ -12,7 +12,10 @@ import { option, startServer } from './server.js';
 const own = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const host = own('../simulated-host.js');
 /** What the times are made by. */
-const parts = [host, ...['draw', 'noise', 'rate', 'engine'].map((name) => own(`../../simulation/${name}.js`))];
+const parts = [
+  host,
+  ...['draw', 'noise', 'rate', 'engine'].map((name) => own(`../../simulation/${name}.js`)),
+];
 
 /** The program and what it is made of: there is no binary but our own files. */
 export async function readSimulatedHost(): Promise<{ folder: string; host: string; sha256: string }> {
