@@ -93,6 +93,7 @@ function disturbanceTable(interval: string, all: readonly Simulated[]): Table {
 function tablesOf({ simulated }: Calibration): Table[] {
   return (['t', 'walsh'] as const).flatMap((interval) => {
     const own = simulated.filter(({ scenario }) => scenario.interval === interval);
+    if (own.length === 0) return [];
     const isAlone = ({ scenario }: Simulated): boolean => scenario.disturbance === UNDISTURBED;
     const name = interval === 't' ? 't interval' : 'Walsh interval';
     return [
