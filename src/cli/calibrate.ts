@@ -26,7 +26,7 @@ async function calibrate(flags: CalibrateFlags): Promise<void> {
 export function register(program: Command): void {
   program
     .command('calibrate')
-    .description('how far verdicts can be believed: error rates of the rule over simulated matrices')
+    .description('how far verdicts can be believed: error rates of the rule, noise of the machine')
     .option('--simulated', 'the error rates of the decision rule, in numbers alone', false)
     .addOption(
       new Option('--matrices <n>', 'simulated matrices of each scenario')

@@ -28,7 +28,7 @@ function percent(share: number): string {
   const value = 100 * share;
   if (share === 0 || share === 1) return String(value);
   if (value < 0.005) return value.toPrecision(1);
-  return value > 90 ? Math.min(value, 99.99).toFixed(2) : value.toFixed(value < 9.995 ? 2 : 1);
+  return value > 99 ? Math.min(value, 99.99).toFixed(2) : value.toFixed(value < 9.995 ? 2 : 1);
 }
 
 const figure = ({ share, lower, upper }: Share): Figure => [
@@ -79,7 +79,7 @@ function disturbanceTable(interval: string, all: readonly Simulated[]): Table {
     title: `Disturbances, ${interval}: percent of matrices and cells; rounds of unchanged cells`,
     heads: [
       ['disturbance', ''],
-      ['unchanged', 'matr. pass'],
+      ['unchanged', 'all 8 pass'],
       ['unchanged', 'cells fail'],
       ['unchanged', 'refused'],
       ['true -2 %', 'pass'],

@@ -31,7 +31,8 @@ export interface ManyOptions {
 
 const MATRICES_A_TASK = 250;
 
-function tasksOf({ seed, matrices }: ManyOptions): SimulationTask[] {
+/** Every matrix of every scenario once, in batches. */
+export function tasksOf({ seed, matrices }: Pick<ManyOptions, 'seed' | 'matrices'>): SimulationTask[] {
   return scenarios.flatMap((_, scenario) =>
     Array.from({ length: Math.ceil(matrices / MATRICES_A_TASK) }, (_, part) => {
       const from = part * MATRICES_A_TASK;
