@@ -135,6 +135,9 @@ describe('the rates of a launch', () => {
       simulatedRates(launch)('401/512', 1),
     ];
     assert.equal(new Set([rate, ...others]).size, 5);
+    // The noise of requests alone, too.
+    const plain = { ...launch, simulation: simulationSchema.parse({ cvPercent: 1 }) };
+    assert.notEqual(simulatedRates(plain)('401/512', 0), simulatedRates({ ...plain, slot: 6 })('401/512', 0));
   });
 
   test('have the true effect and the planted slowdown to the letter', () => {
