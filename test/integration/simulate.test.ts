@@ -89,7 +89,12 @@ describe('qualify simulate', () => {
 
   test('claims no more time than the client sees, and really reuses what it caches', async (t) => {
     const home = newHome(t);
-    await home.run('simulate', '--rounds', '1', ...FEW, '--out', 'run');
+    // A tenth of a second a request, so that what a busy machine adds does not hide a wait that is missing.
+    const slow = readFileSync(twoCells(home), 'utf8')
+      .replace('200000', '4000')
+      .replace('samples: 5', 'samples: 1');
+    writeFileSync(home.path('slow.yaml'), slow);
+    await home.run('simulate', home.path('slow.yaml'), '--rounds', '1', '--out', 'run');
     for (const entry of home.journal()) {
       if (entry.kind === 'sample') {
         const { clientMs, promptMs, predictedMs, cacheN } = entry.answer;
