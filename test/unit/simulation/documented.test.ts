@@ -24,6 +24,7 @@ for (const [interval, documents] of [
   test(`${documents.join(' and ')}: noise alone, CV 1 %, ${interval}`, () => {
     const simulated = scenarios
       .filter((one) => one.disturbance === UNDISTURBED && one.cvPercent === 1 && one.interval === interval)
+      .filter(({ effectPercent }) => [-2, -3].includes(effectPercent))
       .map((scenario) => ({
         scenario,
         tally: simulateMatrices(scenario, standardProtocol, { seed: SEED, from: 0, count: MATRICES }),
@@ -32,7 +33,7 @@ for (const [interval, documents] of [
       .split('\n')
       .map(words)
       .filter((line) => line.startsWith('| 1 %, '));
-    assert.equal(lines.length, 5);
+    assert.equal(lines.length, 2);
     for (const document of documents) {
       const text = read(document);
       for (const line of lines) assert.ok(text.includes(line), `${document} lacks ${line}`);
