@@ -38,7 +38,8 @@ export function estimate(plan: Plan): Estimate {
   const launchSeconds = readySeconds + perLaunch.work / prefillTokPerSec;
   const launches = plan.rounds.length * plan.arms.length;
   const firstLook = (plan.decision.looks[0] ?? 1) * plan.arms.length;
-  const builds = new Set(plan.arms.map((arm) => arm.revision)).size;
+  // What is simulated is compiled already.
+  const builds = plan.simulation ? 0 : new Set(plan.arms.map((arm) => arm.revision)).size;
   return {
     launches,
     requests: launches * perLaunch.requests,
