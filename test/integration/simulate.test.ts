@@ -43,6 +43,9 @@ describe('qualify simulate', () => {
     const verified = await home.run('verify', 'run', '--json');
     assert.equal(verified.exitCode, 0, verified.stderr);
     assert.match(verified.stdout, /"simulation": \{/);
+    const csv = await home.run('report', 'run', '--format', 'csv');
+    const lines = csv.stdout.trim().split('\r\n').slice(1);
+    assert.ok(lines.length > 0 && lines.every((line) => line.includes(',simulated,')), csv.stdout);
     const text = await home.run('verify', 'run');
     assert.match(text.stdout, /SIMULATED/);
     assert.match(readFileSync(home.path('run', 'report.md'), 'utf8'), /\*\*SIMULATED/);
