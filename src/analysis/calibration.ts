@@ -54,7 +54,9 @@ function workloadOf({ model, engine }: Plan): string {
   const name =
     'preset' in model
       ? `${model.preset}, experts ${model.experts}, seed ${model.seed}${model.roundTrips ? '' : ', no round trips'}`
-      : model.path;
+      : 'path' in model
+        ? model.path
+        : 'simulated';
   const threads = engine.threads === undefined ? [] : [`${engine.threads} threads`];
   const cpus = engine.cpus === undefined ? [] : [`CPUs ${engine.cpus}`];
   return [name, ...threads, ...cpus].join(', ');

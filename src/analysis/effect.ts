@@ -33,13 +33,23 @@ export interface LogEffect {
   improvedP: number;
 }
 
+/** Bounds of a centre at one-sided `level`; null when there are too few rounds. */
+export function boundsOf(
+  perRound: readonly number[],
+  interval: Plan['decision']['interval'],
+  level: number,
+): LogInterval | null {
+  if (perRound.length < fewestRounds) return null;
+  return interval === 't' ? pairedT(perRound, level).interval : walshInterval(perRound, level);
+}
+
 /** The effect of at least one round. */
 export function logEffect(perRound: readonly number[], decision: Plan['decision']): LogEffect {
   const { levelPerLook: level, interval } = decision;
   const enough = perRound.length >= fewestRounds;
   const paired = enough ? pairedT(perRound, level) : null;
   const t = paired?.interval ?? null;
-  const walsh = enough ? walshInterval(perRound, level) : null;
+  const walsh = boundsOf(perRound, 'walsh', level);
   return {
     perRound: [...perRound],
     centre: interval === 't' ? mean(perRound) : hodgesLehmann(perRound),

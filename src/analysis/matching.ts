@@ -68,6 +68,7 @@ function rebuiltFindings(base: Build, again: Build): Finding[] {
 /** A warning when `arm` and `against` are one engine and one configuration: whatever is measured is not a change. */
 export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
   const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
+  if (plan.simulation !== undefined) return [];
   if (base === undefined || base.revision.tree !== head?.revision.tree) return [];
   if (base.binarySha256 !== head.binarySha256 || configuredApart(plan, arm, against)) return [];
   const message = `${against} and ${arm} build the same engine: this compares it with itself`;

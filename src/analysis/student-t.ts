@@ -38,6 +38,16 @@ export function tQuantile(probability: number, freedom: number): number {
   if (!(Number.isInteger(freedom) && freedom >= 1))
     throw new RangeError(`no t with ${freedom} degrees of freedom`);
   if (probability < 0.5) return -tQuantile(1 - probability, freedom);
+  const key = `${probability} ${freedom}`;
+  const found = known.get(key) ?? bisected(probability, freedom);
+  known.set(key, found);
+  return found;
+}
+
+/** Quantiles found before: a session asks for a few of them, a simulation for the same few a million times. */
+const known = new Map<string, number>();
+
+function bisected(probability: number, freedom: number): number {
   const wanted = 2 * probability - 1;
   let high = 1;
   while (central(high, freedom) < wanted) high *= 2;

@@ -26,15 +26,26 @@ export const walshTail = (k: number, n: number): number => signedRankCdf(k - 1, 
 
 /** The largest k whose one-sided tail is at most `level`; 0 when n is too small for any bound at that level. */
 export function walshRank(n: number, level: number): number {
+  const key = `${n} ${level}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
   let k = 0;
   while (walshTail(k + 1, n) <= level) k++;
+  known.set(key, k);
   return k;
 }
 
+/** Ranks found before: a simulation asks for the same few a million times. */
+const known = new Map<string, number>();
+
 /** The n (n + 1) / 2 averages of all pairs (i <= j), ascending. */
 export function walshAverages(values: readonly number[]): number[] {
-  const averages = values.flatMap((a, i) => values.slice(i).map((b) => (a + b) / 2));
-  return averages.toSorted((a, b) => a - b);
+  const averages = new Float64Array((values.length * (values.length + 1)) / 2);
+  let next = 0;
+  for (const [i, a] of values.entries()) {
+    for (const b of values.slice(i)) averages[next++] = (a + b) / 2;
+  }
+  return [...averages.sort()];
 }
 
 /** One-sample Hodges-Lehmann estimate: the median of the Walsh averages. */

@@ -1,11 +1,13 @@
-/** `qualify calibrate`: how finely differences can be told apart. */
+/** `qualify calibrate`: how far verdicts can be believed. */
 import type { Command } from 'commander';
 import { calibrateMachine, type MachineFlags, machineOptions } from './calibrate-machine.js';
+import { calibrateSimulated, type SimulatedFlags, simulatedOptions } from './calibrate-simulated.js';
 
 export function register(program: Command): void {
-  machineOptions(
-    program
-      .command('calibrate')
-      .description('what this machine can tell apart: A/A sessions, and a slowdown that must be found'),
-  ).action((flags: MachineFlags) => calibrateMachine(flags));
+  const command = program
+    .command('calibrate')
+    .description('how far verdicts can be believed: error rates of the rule, noise of the machine');
+  simulatedOptions(machineOptions(command)).action((flags: MachineFlags & SimulatedFlags) =>
+    flags.simulated ? calibrateSimulated(flags) : calibrateMachine(flags),
+  );
 }

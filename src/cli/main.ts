@@ -35,6 +35,14 @@ const COMMANDS: Record<
     summary: 'go on with a run that was killed, interrupted or broke: same plan, same order',
     load: () => import('./resume.js'),
   },
+  simulate: {
+    summary: 'run a session of a simulated engine with noise of your choice; measures nothing',
+    load: () => import('./simulate.js'),
+  },
+  calibrate: {
+    summary: 'how far verdicts can be believed: error rates of the rule, noise of the machine',
+    load: () => import('./calibrate.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
@@ -65,10 +73,6 @@ const COMMANDS: Record<
   kernels: {
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
-  },
-  calibrate: {
-    summary: 'what this machine can tell apart: A/A sessions, and a slowdown that must be found',
-    load: () => import('./calibrate.js'),
   },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };

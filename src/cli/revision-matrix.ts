@@ -20,7 +20,18 @@ switches', and is not claimed.`;
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
 export function revisionMatrix(name: string, revisions: readonly RevisionArm[]): Matrix {
-  const { matrix, dropped } = withRevisions(loadMatrix(name).matrix, revisions);
+  const loaded = loadMatrix(name).matrix;
+  if (loaded.simulation !== undefined) {
+    throw new QualifyError(
+      'ERR_QUALIFY_SIMULATED',
+      `the matrix ${name} is simulated: no revision runs in it`,
+      {
+        exit: 'usage',
+        hint: 'qualify simulate runs it; name a matrix of real engines here',
+      },
+    );
+  }
+  const { matrix, dropped } = withRevisions(loaded, revisions);
   if (dropped.length > 0) {
     note(
       `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`,

@@ -44,6 +44,7 @@ function toText(run: string, { signer, statement, checks }: Verification, option
     ...explained,
     `  signed by  ${signer.key.keyId} (${describeTrust(signer)})\n`,
     `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
+    ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
     `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
     ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
   ].join('');

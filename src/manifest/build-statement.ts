@@ -59,6 +59,7 @@ export function buildStatement(input: StatementInput): Statement {
       engine: plan.engine,
       protocol: plan.protocol,
       budgets: plan.budgets,
+      ...(plan.simulation && { simulation: plan.simulation }),
       decision: plan.decision,
       ...(plan.design !== undefined && { design: plan.design }),
       result: verdict.result,

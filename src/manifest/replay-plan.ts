@@ -40,14 +40,14 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
 
 /** What the plan says of itself, as the matrix that it was made from; ids of cells are given, as they are in the plan. */
 function matrixOf(plan: Plan): Matrix {
-  const { schemaVersion, matrix, model, engine, protocol, budgets } = plan;
+  const { schemaVersion, matrix, model, engine, protocol, budgets, simulation } = plan;
   const cells = plan.cells.map(({ marginPercent: _derived, ...cell }) => cell);
   // The null arm is no part of a matrix; `buildPlan` makes it again.
   const own = plan.arms.filter(({ control }) => control !== 'null');
   const arms = Object.fromEntries(own.map(({ name, ...arm }) => [name, arm]));
   const { name, title } = matrix;
   const parsed = matrixSchema.safeParse({
-    ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets },
+    ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets, simulation },
     ...(plan.design !== undefined && { design: plan.design }),
   });
   if (!parsed.success) throw invalid(PLAN_FILE, `is of no matrix: ${z.prettifyError(parsed.error)}`);

@@ -16,6 +16,7 @@ import {
   phaseSchema,
   protocolSchema,
 } from '../matrix/schema.js';
+import { simulationSchema } from '../matrix/simulation.js';
 import { planSchema, sha256Schema } from '../plan/schema.js';
 import {
   armSummarySchema,
@@ -100,6 +101,8 @@ const predicateSchema = z.strictObject({
   engine: engineSchema,
   protocol: protocolSchema,
   budgets: budgetsSchema,
+  /** There when nothing was measured: the noise that the rates were made from. */
+  simulation: simulationSchema.optional(),
   decision: planSchema.shape.decision,
   /** Of an ablation, whose result says nothing about budgets. */
   design: designSchema.optional(),

@@ -25,6 +25,7 @@ import { firstJsonDifference } from './json-difference.js';
 import { replayConclusion } from './replay-conclusion.js';
 import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
+import { replaySimulation } from './replay-simulation.js';
 import { replayTelemetry } from './replay-telemetry.js';
 import { readRecord } from './run-folder.js';
 import { requireFinishedRun } from './run-state.js';
@@ -112,6 +113,7 @@ async function replay(
     'exchanges',
     `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,
   );
+  replaySimulation(plan, entries);
   const recomputed = await replayConclusion(record, read);
   report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
 

@@ -3,6 +3,7 @@ import { cellId } from './cell-id.js';
 import { designBreaches } from './design-rules.js';
 import { PEER_REVISION, peerExperts } from './engines.js';
 import { type Arm, type Matrix, NULL_ARM } from './schema.js';
+import { simulationBreaches } from './simulation-rules.js';
 
 /** One breach: where in the matrix, and what to do about it. */
 export interface Breach {
@@ -176,5 +177,6 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...boundedBreaches(matrix),
     ...peerBreaches(matrix),
     ...designBreaches(matrix),
+    ...simulationBreaches(matrix),
   ];
 }

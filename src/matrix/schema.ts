@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { engineNameSchema } from './engines.js';
+import { simulationSchema } from './simulation.js';
 
 /** Names that become file names, table headings and JSON keys. */
 export const nameSchema = z
@@ -25,7 +26,7 @@ export const expertsSchema = z.enum([
   'f32',
 ]);
 
-/** A generated model (the default) or a GGUF file of the user's. */
+/** A generated model (the default), a GGUF file of the user's, or none at all. */
 export const modelSchema = z.union([
   z.strictObject({
     preset: presetSchema,
@@ -35,6 +36,8 @@ export const modelSchema = z.union([
     roundTrips: z.boolean().default(true),
   }),
   z.strictObject({ path: z.string().min(1), vocabulary: z.int().min(2) }),
+  /** The model of a simulated engine: nothing but ids below `vocabulary`. */
+  z.strictObject({ simulated: z.literal(true), vocabulary: z.int().min(256).max(65_536).default(4096) }),
 ]);
 
 /** A workload. Its id defaults to `<promptTokens>/<chunk>` for prefill and `<promptTokens>+<generatedTokens>` for decode. */
@@ -78,6 +81,8 @@ export const armSchema = z.strictObject({
   control: z.enum(['null', 'lever-off']).optional(),
   /** Percent by which the engine's host stretches each prefill and decode step: a slowdown that must be found. */
   plantedSlowdownPercent: z.number().positive().max(50).optional(),
+  /** Engine `simulated` only: by how much this arm is truly faster (or, below zero, slower) than the reference. */
+  effectPercent: z.number().min(-50).max(50).optional(),
 });
 
 /** Limits of parity `bounded`: what rounding alone may do to outputs. */
@@ -176,6 +181,8 @@ export const matrixSchema = z.strictObject({
   budgets: budgetsSchema.prefault({}),
   /** Makes the session an ablation: effects of switches are measured, and no budget is judged. */
   design: designSchema.optional(),
+  /** Makes a simulation of the session: every arm is then of engine `simulated`. */
+  simulation: simulationSchema.optional(),
 });
 
 export type Matrix = z.infer<typeof matrixSchema>;

@@ -76,6 +76,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     arms: hasNull ? [...arms, nullArmOf(reference)] : arms,
     protocol: { ...matrix.protocol, looks, nullRounds },
     budgets: matrix.budgets,
+    ...(matrix.simulation && { simulation: matrix.simulation }),
     rounds: hasNull ? withNullArm(order, reference.name, nullRounds) : order,
     prompts: buildPrompts({ seed: options.seed, vocabulary }, cells, matrix.protocol),
     decision: {

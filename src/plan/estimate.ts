@@ -43,7 +43,9 @@ export function estimate(plan: Plan): Estimate {
   const launches = launchesIn(plan, plan.rounds.length);
   const firstLook = launchesIn(plan, plan.decision.looks[0] ?? 1);
   const nullLaunches = roundsWith(plan, NULL_ARM, plan.rounds.length).length;
-  const builds = new Set(plan.arms.map((arm) => `${arm.revision} ${arm.control === 'null'}`)).size;
+  const distinctBuilds = new Set(plan.arms.map((arm) => `${arm.revision} ${arm.control === 'null'}`));
+  // What is simulated is compiled already.
+  const builds = plan.simulation ? 0 : distinctBuilds.size;
   return {
     launches,
     requests: launches * perLaunch.requests,

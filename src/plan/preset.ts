@@ -49,6 +49,9 @@ const presets: Record<Extract<Model, { preset: string }>['preset'], PresetFacts>
   },
 };
 
+/** A simulated engine mostly waits for its process to start. */
+const simulated = { prefillTokPerSec: 100_000, readySeconds: 0.3 };
+
 /** Bits per weight of the experts with their scales; `rocmfp2` is two matrices of 2.5 bits and a down projection of 3.5. */
 const bitsPerWeight: Record<Extract<Model, { preset: string }>['experts'], number> = {
   rocmfp2: (2.5 + 2.5 + 3.5) / 3,
@@ -64,6 +67,7 @@ const bitsPerWeight: Record<Extract<Model, { preset: string }>['experts'], numbe
 
 /** Size of the file to be made; 0 for a file of the user's, which is on disk already. */
 export function fileBytesOf(model: Model): number {
+  if ('simulated' in model) return 1e3;
   if (!('preset' in model)) return 0;
   const { expertWeights, otherBytes } = presets[model.preset];
   return otherBytes + (expertWeights * bitsPerWeight[model.experts]) / 8;
@@ -75,7 +79,7 @@ export const vocabularyOf = (model: Model): number =>
 
 /** Facts for estimates of time; a file of the user's counts as `small`. */
 export const ratesOf = (model: Model): Pick<PresetFacts, 'prefillTokPerSec' | 'readySeconds'> =>
-  presets['preset' in model ? model.preset : 'small'];
+  'simulated' in model ? simulated : presets['preset' in model ? model.preset : 'small'];
 
 /** Experts of a layer that a token goes through: six that its router picks, and the shared one, which is as large. */
 const EXPERTS_USED = 7;

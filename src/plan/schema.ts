@@ -9,6 +9,7 @@ import {
   nameSchema,
   protocolSchema,
 } from '../matrix/schema.js';
+import { simulationSchema } from '../matrix/simulation.js';
 
 /** SHA-256 as 64 lower-case hex digits. */
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
@@ -57,6 +58,8 @@ export const planSchema = z.strictObject({
   arms: z.array(armSchema.extend({ name: nameSchema })).min(1),
   protocol: protocolSchema,
   budgets: budgetsSchema,
+  /** Noise of the simulated engine; absent when the session is a measurement. */
+  simulation: simulationSchema.optional(),
   rounds: z.array(plannedRoundSchema).min(1),
   prompts: z.array(promptSchema).min(1),
   decision: z.strictObject({

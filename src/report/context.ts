@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
+import { simulationText } from './simulated.js';
 
 /** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
 export interface ReportContext {
@@ -46,7 +47,9 @@ function modelText({ plan, entries }: ReportContext): string {
   const name =
     'preset' in plan.model
       ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}${plan.model.roundTrips ? '' : ', no round trips'}`
-      : plan.model.path;
+      : 'simulated' in plan.model
+        ? 'none: simulated'
+        : plan.model.path;
   const sha = entryOf(entries, 'model')?.sha256;
   return sha === undefined ? name : `${name}, sha256 ${short(sha)}`;
 }
@@ -123,6 +126,11 @@ function protocolText({ protocol, decision }: Plan): string {
   ].join(', ');
 }
 
+function simulationLine(plan: Plan): Provenance[] {
+  const text = simulationText(plan);
+  return text === null ? [] : [{ label: 'simulated', text }];
+}
+
 /** Every line that belongs under a table of rates. */
 export function provenanceOf(context: ReportContext): Provenance[] {
   const { plan, entries } = context;
@@ -139,6 +147,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
     { label: 'model', text: modelText(context) },
     ...armLines(plan, entries),
     { label: 'protocol', text: protocolText(plan) },
+    ...simulationLine(plan),
     {
       label: 'manifest',
       text: 'manifest.dsse.json in the run folder signs plan, journal, verdict and report',

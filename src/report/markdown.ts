@@ -8,8 +8,11 @@ import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
 import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from './format.js';
 import { type Row, rowsOf } from './rows.js';
+import { simulatedNotice } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
 import { change, milliseconds, stageRows } from './stages.js';
+
+const bold = (text: string): string => (text === '' ? '' : `**${text}**`);
 
 const arm = (summary: ArmSummary | undefined): string =>
   summary === undefined ? '–' : `${rate(summary)} ${spread(summary)}`;
@@ -82,7 +85,8 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
   const digests = `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`;
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
-    `**${headline(verdict)}**`,
+    bold(simulatedNotice(context.plan)),
+    bold(headline(verdict)),
     ablationMarkdown(verdict),
     rows.length === 0 ? '' : mainTable(rows),
     rows.length === 0 ? '' : legend(verdict),

@@ -6,6 +6,7 @@ import type { Estimate } from '../plan/estimate.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { plainText } from './escape.js';
+import { simulationText } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
 import { labelled } from './wrap.js';
 
@@ -74,6 +75,11 @@ function ablated({ design }: Plan): [string, string][] {
   return [['ablation', `${design.kind}, no budget is judged: ${switches.join(', ')}`]];
 }
 
+function simulated(plan: Plan): [string, string][] {
+  const text = simulationText(plan);
+  return text === null ? [] : [['SIMULATED', text]];
+}
+
 /** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
 const WIDEST_LABEL = 14;
 
@@ -81,7 +87,11 @@ const WIDEST_LABEL = 14;
 export function describePlan(plan: Plan, cost: Estimate, warnings: readonly string[] = []): string {
   const { protocol, decision } = plan;
   const model =
-    'preset' in plan.model ? `${plan.model.preset}, experts ${plan.model.experts}` : plan.model.path;
+    'preset' in plan.model
+      ? `${plan.model.preset}, experts ${plan.model.experts}`
+      : 'simulated' in plan.model
+        ? 'none: simulated'
+        : plan.model.path;
   const rows: [string, string][] = [
     ['plan', `${plan.matrix.name}: ${plan.matrix.title}`],
     ['digest', planDigest(plan)],
@@ -99,6 +109,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
       `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
     ...ablated(plan),
+    ...simulated(plan),
     ...tooFew(plan),
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),

@@ -8,6 +8,7 @@ import { detailsOf, headline, legend } from './details.js';
 import { plainText } from './escape.js';
 import { delta, rate, ratio, spread, workload } from './format.js';
 import { type Row, rowsOf } from './rows.js';
+import { simulatedNotice } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
 import { change, milliseconds, stageRows } from './stages.js';
 import { labelled, wrap } from './wrap.js';
@@ -101,6 +102,7 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   ];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
+    wrap(simulatedNotice(context.plan), width).join('\n'),
     wrap(headline(verdict), width).join('\n'),
     ablationText(verdict),
     tableText(rows),

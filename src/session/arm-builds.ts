@@ -3,10 +3,12 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { sha256 } from '../digest.js';
 import { programOf } from '../engine/adapters/embedded.js';
 import { readPeer, requirePeer } from '../engine/adapters/peer-package.js';
+import { readSimulatedHost } from '../engine/adapters/simulated.js';
 import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
+import { harnessVersion } from '../harness.js';
 import type { EntryOf, Revision } from '../journal/entries.js';
-import { PEER_REVISION } from '../matrix/engines.js';
+import { PEER_REVISION, SIMULATED_REVISION } from '../matrix/engines.js';
 import type { Plan } from '../plan/schema.js';
 import { type BuildOptions, buildEngine } from '../revision/build-cache.js';
 import { buildDigestOf } from '../revision/build-digest.js';
@@ -37,7 +39,7 @@ export type Built = Omit<EntryOf<'build'>, 'seq' | 'atNs' | 'kind' | 'arms' | 'l
 };
 
 /** What an arm's build is made of: a revision of the engine, or the package of another engine. */
-export type ArmSource = Resolved | { kind: 'peer'; requested: string };
+export type ArmSource = Resolved | { kind: 'peer' | 'simulated'; requested: string };
 
 /**
  * The distinct revisions of a plan, resolved; throws before anything has been done when one does not exist. A package is itself. `commits`
@@ -54,6 +56,8 @@ export async function resolveArms(
       requirePeer();
       return [name, { kind: 'peer', requested: name }];
     }
+    if (plan.arms.some((arm) => arm.revision === name && arm.engine === 'simulated'))
+      return [name, { kind: 'simulated', requested: SIMULATED_REVISION }];
     const resolved = {
       ...(await resolveRevision(commits.get(name) ?? name, repository)),
       requested: name,
@@ -137,6 +141,8 @@ export function makeBuild(context: BuildContext, resolved: ArmSource, place: Pla
   switch (resolved.kind) {
     case 'peer':
       return takePeer(resolved.requested);
+    case 'simulated':
+      return takeSimulated(resolved.requested);
     case 'prebuilt':
       return takePrebuilt(resolved.requested, resolved.folder, place);
     case 'tree':
@@ -227,6 +233,24 @@ async function takePrebuilt(requested: string, original: string, place: Place): 
     folder,
     logPath: null,
     sealed: { path: folder, digest: folderSha256 },
+  };
+}
+
+/** A part of this harness: its own files stand for tree and binary. */
+async function takeSimulated(requested: string): Promise<Built> {
+  const { folder, host, sha256: digest } = await readSimulatedHost();
+  const recipeDigest = sha256('simulated');
+  const toolchain = { node: process.version, qualify: harnessVersion };
+  return {
+    revision: { requested, commit: null, tree: digest, dirty: false },
+    buildDigest: buildDigestOf(digest, recipeDigest, toolchain),
+    recipeDigest,
+    toolchain,
+    binarySha256: digest,
+    cached: true,
+    folder,
+    logPath: null,
+    sealed: { path: host, digest: await sha256File(host) },
   };
 }
 

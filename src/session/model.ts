@@ -1,8 +1,9 @@
-/** The model of a plan as a file with a digest: generated once and cached, or the user's own. */
+/** The model of a plan as a file with a digest: generated once and cached, or the user's own. A simulated one is a line. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { sha256File } from '../engine/file-digest.js';
 import { cachedModel } from '../engine/model-cache.js';
+import { simulatedModel } from '../engine/simulated-model.js';
 import { QualifyError } from '../errors.js';
 import type { BuildContext } from './arm-builds.js';
 import type { SessionContext } from './context.js';
@@ -17,6 +18,7 @@ export interface FoundModel {
 /** The model of a plan, made now or found. */
 export async function findModel({ plan, progress, signal }: BuildContext): Promise<FoundModel> {
   const { model } = plan;
+  if ('simulated' in model) return simulatedModel(model);
   progress.update('preset' in model ? `model ${model.preset}` : `model ${model.path}`, null);
   return 'preset' in model
     ? await cachedModel({ ...model, signal, onProgress: (line) => progress.update(line, null) })

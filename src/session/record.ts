@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import { NodeLlamaCppEngine } from '../engine/adapters/node-llama-cpp.js';
+import { SimulatedEngineAdapter } from '../engine/adapters/simulated.js';
 import type { Engine } from '../engine/engine.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
@@ -98,9 +99,10 @@ export async function untilEnd(
 }
 
 /** The adapter of each engine that an arm can name. */
-const enginesOf = ({ evidence, signal }: SessionContext): Record<EngineName, Engine> => ({
+const enginesOf = ({ plan, evidence, signal }: SessionContext): Record<EngineName, Engine> => ({
   embedded: new EmbeddedEngine(evidence, signal),
   'node-llama-cpp': new NodeLlamaCppEngine(evidence, signal),
+  simulated: new SimulatedEngineAdapter(plan, evidence, signal),
 });
 
 async function execute(context: SessionContext, sources: SessionSources): Promise<void> {

@@ -206,7 +206,10 @@ function warningsOf(
     .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
   const told = plan.cells.flatMap(({ id }, index) => controlWarnings(plan, id, controls[index] ?? []));
   const few = plan.design === undefined ? fewRounds(plan) : [ablationWarning];
-  return distinct([...few, ...optional, ...seen, ...told]);
+  const madeUp = plan.simulation
+    ? [finding('simulated', 'nothing was measured: every rate is made up by a noise model')]
+    : [];
+  return distinct([...madeUp, ...few, ...optional, ...seen, ...told]);
 }
 
 /** The verdict that follows from plan and analysis by rule. Numbers are rounded to ten significant digits. */

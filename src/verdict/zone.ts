@@ -15,7 +15,11 @@ export const logMargin = (marginPercent: number): number => Math.log1p(-marginPe
  * Decides one comparison at one look, or returns null when more rounds may decide and `last` is false. Bounds on the
  * margin itself decide nothing.
  */
-export function decide(effect: LogEffect, marginPercent: number, last: boolean): Decision | null {
+export function decide(
+  effect: Pick<LogEffect, 'deciding'>,
+  marginPercent: number,
+  last: boolean,
+): Decision | null {
   const margin = logMargin(marginPercent);
   const bounds = effect.deciding;
   if (bounds !== null && bounds.lower > margin) {

@@ -10,13 +10,13 @@ const LAYERS = [
   ['session', 'gate'],
   ['manifest'],
   ['report'],
-  ['analysis', 'verdict', 'plan', 'engine', 'kernels', 'revision', 'machine', 'journal'],
+  ['analysis', 'verdict', 'plan', 'simulation', 'engine', 'kernels', 'revision', 'machine', 'journal'],
   ['matrix'],
 ];
 /** Files beside the folders belong to every layer and import none but each other. */
 const SHARED = '.';
 /** The schemas that the middle layers share, pure by themselves. */
-const PURE_FOLDERS = ['matrix', 'plan', 'analysis', 'verdict', 'report'];
+const PURE_FOLDERS = ['matrix', 'plan', 'analysis', 'verdict', 'simulation', 'report'];
 const EFFECTFUL_FOLDERS = ['engine', 'kernels', 'revision', 'machine', 'session', 'cli', 'manifest', 'gate'];
 /** Modules of Node that compute and touch nothing; `fs`, `path`-less reading of built-in matrices is the loader's. */
 const PURE_MODULES = new Set([

@@ -16,6 +16,7 @@ import {
   matrixSchema,
   protocolSchema,
 } from '../../src/matrix/schema.js';
+import { simulationSchema } from '../../src/matrix/simulation.js';
 import { fieldTable } from '../support/field-table.js';
 
 const read = (path: string): Promise<string> => readFile(join(harnessFolder, path), 'utf8');
@@ -34,6 +35,15 @@ test('docs/matrix.md shows a matrix that parses, and names every key', async () 
   for (const key of shapes.flatMap(({ shape }) => Object.keys(shape))) {
     assert.ok(text.includes(`\`${key}\``), `docs/matrix.md does not mention \`${key}\``);
   }
+});
+
+test('docs/matrix.md names every part of the noise of a simulation, with its default', async () => {
+  const text = await read('docs/matrix.md');
+  for (const [key, value] of Object.entries(simulationSchema.parse({})))
+    assert.ok(
+      text.includes(`| \`${key}\` | ${value} |`),
+      `docs/matrix.md does not have \`${key}\` with ${value}`,
+    );
 });
 
 test('docs/manifest.md has the types and every field of the predicate', async () => {

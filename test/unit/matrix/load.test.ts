@@ -25,6 +25,7 @@ test('every built-in matrix bears the name of its file and can be planned', () =
     'peer-llama-cpp-q2_k',
     'prefill-short',
     'prefill-short-pr',
+    'simulated',
     'smoke',
     'switches',
     'telemetry-cost',
@@ -53,9 +54,11 @@ test('prefill-short has the cells of the source pull request and ends within 8 m
   assert.ok(estimate(plan).seconds.cap < 480);
 });
 
-test('throughput is decided by wall time; only the smoke test bears a shared machine', () => {
-  for (const name of builtInNames())
-    assert.equal(loadMatrix(name).matrix.protocol.clock, name === 'smoke' ? 'cpu' : 'wall', name);
+test('throughput is decided by wall time; only the smoke test and what is simulated bear a shared machine', () => {
+  for (const name of builtInNames()) {
+    const clock = ['smoke', 'simulated'].includes(name) ? 'cpu' : 'wall';
+    assert.equal(loadMatrix(name).matrix.protocol.clock, clock, name);
+  }
 });
 
 test('switches has every switch that picks kernels in every arm, and turns each on in one arm beside the last', () => {
@@ -88,6 +91,6 @@ test('a name that nearly exists is suggested, a path that does not exist is name
   assert.equal(near.code, 'ERR_QUALIFY_MATRIX_NOT_FOUND');
   assert.equal(near.exitCode, 64);
   assert.equal(near.hint, 'did you mean "prefill-short"?');
-  assert.match(rejection('zzz').hint ?? '', /prefill-short, prefill-short-pr, smoke, switches/);
+  assert.match(rejection('zzz').hint ?? '', /prefill-short, prefill-short-pr, simulated, smoke, switches/);
   assert.match(rejection('./nowhere.yaml').message, /nowhere\.yaml/);
 });

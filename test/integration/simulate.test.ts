@@ -1,0 +1,177 @@
+/** Sessions of the simulated engine, by the real CLI and the real processes. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { replaySimulation } from '../../src/manifest/replay-simulation.js';
+import { builtInPath } from '../../src/matrix/built-in.js';
+import { type Plan, planSchema } from '../../src/plan/schema.js';
+import { Home } from '../support/run-cli.js';
+
+function newHome(t: TestContext): Home {
+  const home = new Home();
+  t.after(() => home.remove());
+  return home;
+}
+
+const planOf = (home: Home, run: string): Plan =>
+  planSchema.parse(JSON.parse(readFileSync(home.path(run, 'plan.json'), 'utf8')));
+
+/** The built-in matrix with two of its cells, so that a session takes seconds; answers its path. */
+function twoCells(home: Home): string {
+  const text = readFileSync(builtInPath('simulated'), 'utf8');
+  const lines = text.split('\n').filter((line) => !/promptTokens/.test(line) || /401|256/.test(line));
+  writeFileSync(home.path('two.yaml'), lines.join('\n'));
+  return home.path('two.yaml');
+}
+
+/** The same by option: no verdict on the matrix then. */
+const FEW = ['--cell', '401/512', '--cell', '256+32'];
+
+describe('qualify simulate', () => {
+  test('finds a slowdown that is there: exit 10, in an ordinary run folder that verifies', async (t) => {
+    const home = newHome(t);
+    const flags = ['--effect', '-8%', '--seed', 'slower', '--out', 'run'];
+    const result = await home.run('simulate', twoCells(home), ...flags);
+    assert.equal(result.exitCode, 10, result.stderr);
+    assert.match(result.stdout, /SIMULATED: nothing was measured/);
+    assert.match(result.stdout, /true effects: base 0 %, head -8 %/);
+    assert.match(result.stderr, /^SIMULATED/);
+    assert.deepEqual(
+      home.verdict().cells.map(({ verdict }) => verdict),
+      ['fail', 'fail'],
+    );
+    const verified = await home.run('verify', 'run', '--json');
+    assert.equal(verified.exitCode, 0, verified.stderr);
+    assert.match(verified.stdout, /"simulation": \{/);
+    const csv = await home.run('report', 'run', '--format', 'csv');
+    const lines = csv.stdout.trim().split('\r\n').slice(1);
+    assert.ok(lines.length > 0 && lines.every((line) => line.includes(',simulated,')), csv.stdout);
+    const text = await home.run('verify', 'run');
+    assert.match(text.stdout, /SIMULATED/);
+    assert.match(readFileSync(home.path('run', 'report.md'), 'utf8'), /\*\*SIMULATED/);
+    assert.ok(home.verdict().warnings.some(({ code }) => code === 'simulated'));
+  });
+
+  test('passes what does not differ on a bad machine, and says which noise it had', async (t) => {
+    const home = newHome(t);
+    const noise = ['--drift', '-4%', '--second-slot', '-0.5', '--slow-hits', '3%:8%', '--cv', '0.3'];
+    const result = await home.run(
+      'simulate',
+      twoCells(home),
+      ...noise,
+      '--seed',
+      'a',
+      '--out',
+      'run',
+      '--json',
+    );
+    assert.equal(result.exitCode, 0, result.stderr);
+    const { simulation } = planOf(home, 'run');
+    assert.ok(simulation);
+    const { driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent } = simulation;
+    assert.deepEqual(
+      [driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent],
+      [-4, -0.5, 0.03, 8, 0.3],
+    );
+  });
+
+  test('gives the same times for the same seed, whatever the machine does meanwhile', async (t) => {
+    const home = newHome(t);
+    const times = async (run: string): Promise<unknown[]> => {
+      await home.run('simulate', '--seed', 'same', '--rounds', '1', ...FEW, '--out', run);
+      return home
+        .journal(run)
+        .flatMap((entry) =>
+          entry.kind === 'sample' ? [[entry.launch, entry.answer.promptMs, entry.answer.predictedMs]] : [],
+        );
+    };
+    const [one, other] = [await times('one'), await times('other')];
+    assert.equal(one.length, 2 * 2 * 8);
+    assert.deepEqual(one, other);
+  });
+
+  test('claims no more time than the client sees, and really reuses what it caches', async (t) => {
+    const home = newHome(t);
+    // A tenth of a second a request, so that what a busy machine adds does not hide a wait that is missing.
+    const slow = readFileSync(twoCells(home), 'utf8')
+      .replace('200000', '4000')
+      .replace('samples: 5', 'samples: 1');
+    writeFileSync(home.path('slow.yaml'), slow);
+    await home.run('simulate', home.path('slow.yaml'), '--rounds', '1', '--out', 'run');
+    for (const entry of home.journal()) {
+      if (entry.kind === 'sample') {
+        const { clientMs, promptMs, predictedMs, cacheN } = entry.answer;
+        assert.ok(clientMs >= (promptMs ?? 0) + (predictedMs ?? 0) - 0.001);
+        assert.equal(cacheN, 0);
+      }
+      if (entry.kind === 'control') assert.deepEqual([entry.first.cacheN, entry.second.cacheN], [0, 255]);
+    }
+  });
+
+  test('does not verify with a time or a noise that the plan does not make', async (t) => {
+    const home = newHome(t);
+    await home.run('simulate', '--rounds', '1', ...FEW, '--out', 'run');
+    const plan = planOf(home, 'run');
+    const entries = home.journal();
+    assert.doesNotThrow(() => replaySimulation(plan, entries));
+    const faster = structuredClone(entries);
+    const sample = faster.find((entry) => entry.kind === 'sample');
+    assert.ok(sample?.answer.promptMs);
+    sample.answer.promptMs *= 0.97;
+    assert.throws(() => replaySimulation(plan, faster), /noise of the plan does not make/);
+    const told = structuredClone(entries);
+    const launch = told.find((entry) => entry.kind === 'launch');
+    assert.ok(launch);
+    launch.argv = launch.argv.map((word) => word.replace('"effectPercent":0', '"effectPercent":1'));
+    assert.throws(() => replaySimulation(plan, told), /another noise than the plan/);
+  });
+
+  test('refuses with exit 64 what it cannot simulate', async (t) => {
+    const home = newHome(t);
+    const commands = [
+      ['simulate', 'smoke'],
+      ['simulate', '--effect', 'much'],
+      ['simulate', '--effect', '-80%'],
+      ['simulate', '--cv', '-1%'],
+      ['simulate', '--slow-hits', '3%'],
+      ['simulate', '--slow-hits', '3%:1%'],
+      ['compare', 'HEAD', 'worktree', '--matrix', 'simulated'],
+    ];
+    for (const command of commands) {
+      const result = await home.run(...command);
+      assert.equal(result.exitCode, 64, `${command.join(' ')}: ${result.stderr}`);
+    }
+  });
+});
+
+describe('qualify calibrate --simulated', () => {
+  test('counts the same with one thread and with three, and exits by its goals', async (t) => {
+    const home = newHome(t);
+    const run = (jobs: string) =>
+      home.run('calibrate', '--simulated', '--matrices', '2', '--seed', 'x', '--jobs', jobs, '--json');
+    const [one, three] = [await run('1'), await run('3')];
+    assert.equal(one.stdout, three.stdout);
+    const { exitCode, goals, scenarios, simulated } = JSON.parse(one.stdout);
+    assert.equal(one.exitCode, exitCode);
+    assert.equal(exitCode, goals.every(({ holds }: { holds: boolean }) => holds) ? 0 : 10);
+    assert.equal(simulated, true);
+    assert.equal(scenarios.length, 220);
+    for (const { cells, matricesPassed } of scenarios) {
+      const counts = Object.values(cells as Record<string, { count: number; of: number }>);
+      assert.equal(
+        counts.reduce((sum, { count }) => sum + count, 0),
+        16,
+      );
+      assert.equal(matricesPassed.of, 2);
+    }
+  });
+
+  test('stops at Ctrl-C with exit code 12', async (t) => {
+    const home = newHome(t);
+    const { child, finished, stderr } = home.start(['calibrate', '--simulated', '--matrices', '100000']);
+    while (!stderr().includes('simulated 1 of')) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGINT');
+    const { exitCode } = await finished;
+    assert.equal(exitCode, 12);
+  });
+});
