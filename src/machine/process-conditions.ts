@@ -188,7 +188,7 @@ async function fileConditions(pids: readonly number[], facts: ProcessFacts): Pro
 
 /**
  * `process.*`, `environment.*`, `library.*` and `runtime.*` of the conditions: of the process that was started, and of the one that
- * listens where that is another. Helpers of an engine come and go, and say nothing.
+ * listens where that is another. Other processes of an engine come and go, and say nothing.
  */
 export async function processConditions(facts: ProcessFacts): Promise<Fields> {
   const members = groupMembers(facts.pid).map(({ pid }) => pid);
