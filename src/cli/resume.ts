@@ -29,12 +29,12 @@ export function register(program: Command): void {
     .option('--json', 'print verdict.json instead of the table')
     .addHelpText(
       'after',
-      '\nLaunches that are whole count and are not repeated, nor are looks. The launch that was\n' +
-        'under way is lost and repeated whole; the report names it. At most one launch of a look,\n' +
-        'or a tenth of them, may be lost: beyond that the verdict is "contaminated". An engine that\n' +
-        'fails twice in one launch is not started a third time.\n' +
-        'Refused with exit code 14 on another machine, by another version of qualify, or when builds\n' +
-        'or model are not the very same. Exits as `qualify run` does.',
+      '\nLaunches that are whole count and are not repeated, nor are looks. The launch\n' +
+        'that was under way is lost and repeated whole; the report names it. At most one\n' +
+        'launch of a look, or a tenth of them, may be lost: beyond that the verdict is\n' +
+        '"contaminated". An engine that fails twice in one launch is not started again.\n' +
+        'Refused with exit code 14 on another machine, by another version of qualify, or\n' +
+        'when builds or model are not the very same. Exits as `qualify run` does.',
     )
     .action(async (run: string, flags: Flags) => {
       const repository = await engineRepository(process.cwd());
