@@ -27,7 +27,7 @@ export function replaySimulation(plan: Plan, entries: readonly Entry[]): void {
     if (prompt === undefined || cell === undefined || engine === undefined)
       throw wrong(entry, 'is of no launch, or of no prompt of the plan');
     const made = engine.answer({
-      tokens: [...promptTokens(plan, prompt.id)],
+      tokens: [...promptTokens(plan, prompt.id, entry.launch)],
       generatedTokens: generatedTokens(plan, cell, prompt.kind),
       chunk: cell.chunk,
       reuseCache: entry.kind === 'control',

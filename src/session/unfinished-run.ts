@@ -55,6 +55,9 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
   if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
     throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
+  // Before the replay: what another version wrote may well not follow by the rules of this one.
+  requireSameMachine(runFolder, session.machineId);
+  requireSameVersion(runFolder, session.harness.version);
   replayPlan(plan, journal.entries);
 
   const end = journal.entries.at(-1);
@@ -63,8 +66,6 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
     // What somebody changed in the meantime is not to be signed again.
     await verifyRun(runFolder);
   }
-  requireSameMachine(runFolder, session.machineId);
-  requireSameVersion(runFolder, session.harness.version);
   if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
   const lost = lostLaunch(runFolder, plan, journal.entries);
   const final = finalFailure(journal.entries, lost);

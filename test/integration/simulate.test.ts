@@ -86,7 +86,8 @@ describe('qualify simulate', () => {
         );
     };
     const [one, other] = [await times('one'), await times('other')];
-    assert.equal(one.length, 2 * 2 * 8);
+    // Base, head and the null arm; two cells of two warm-ups, five samples and one for parity.
+    assert.equal(one.length, 3 * 2 * 8);
     assert.deepEqual(one, other);
   });
 

@@ -16,6 +16,7 @@ import {
 import { sha256 } from '../../../src/digest.js';
 import { type Entry, entrySchema } from '../../../src/journal/entries.js';
 import { launchName, placeOfName } from '../../../src/plan/launch-name.js';
+import { promptDigest } from '../../../src/plan/prompts.js';
 import { judge } from '../../../src/verdict/judge.js';
 import { makeJournal, makePlan } from '../../fixtures/journal.js';
 import {
@@ -33,9 +34,12 @@ const numbered = (entries: readonly Entry[]): Entry[] =>
 const LOST = plan.rounds[0]?.order[0] ?? '';
 const launch = `r0-${LOST}`;
 
-/** The launch again, as `name`. */
+/** The launch again, as `name`, with the salt of its own. */
 const again = (entries: readonly Entry[], name: string): Entry[] =>
-  entriesOfLaunch(entries, launch).map((entry) => ({ ...entry, launch: name }) as Entry);
+  entriesOfLaunch(entries, launch).map((entry) => {
+    const asked = entry.kind === 'sample' && { promptSha256: promptDigest(plan, entry.prompt, name) };
+    return { ...entry, ...asked, launch: name } as Entry;
+  });
 
 /** A session that lost its first launch so many times. */
 function lostTimes(times: number, code: string | null = null): Entry[] {
@@ -56,6 +60,7 @@ describe('launches that were lost', () => {
       entries.map(({ seq: _seq, atNs: _at, ...entry }) => ({
         ...entry,
         ...('launch' in entry && { launch: entry.launch?.replace('.2', '') }),
+        ...(entry.kind === 'sample' && { promptSha256: promptDigest(plan, entry.prompt, launch) }),
       }));
     for (const code of [null, 'ERR_QUALIFY_ENGINE_DIED'])
       assert.deepEqual(bare(standingEntries(lostTimes(1, code))), bare(makeJournal(plan)));

@@ -356,7 +356,6 @@ describe('a proof that is missing', () => {
 
 describe('what is no missing proof', () => {
   const alike: [string, JournalOptions['alter']][] = [
-    ['one tokenizer that only one arm names', alterWitness('head', { tokenizerSha256: sha256('tokenizer') })],
     ["a chunk that is the cell's", alterAnswers(inHead, () => ({ chunk: 32 }))],
     ['logits that are all numbers', alterAnswers(inHead, () => ({ nonFiniteLogits: 0 }))],
     [

@@ -63,7 +63,6 @@ describe('the dialect', () => {
       // sha256 of 01 00 00 00 ff ff ff ff
       tokensSha256: 'b15348c8f462384c01e83b6d499c6faf3f96808f5aa07c6bab4b65b36b4445d4',
       logitsSha256: sha,
-      nonFiniteLogits: undefined,
       stages: { attention: 0.5 },
       probabilities: undefined,
     });
@@ -131,9 +130,7 @@ describe('the dialect', () => {
       modelSha256: sha,
       threads: 2,
       isa: 'avx2',
-      tokenizerSha256: undefined,
       switches: { A: '1' },
-      plantedFault: undefined,
     });
     assert.deepEqual(counters, { k: 7 });
   });
