@@ -2,7 +2,6 @@
  * Whole matrices of a scenario, decided as sessions are: the real order with its null arm, the real bounds, controls and rule, looks
  * that only undecided cells go on from. What is left out is everything but numbers: processes, proofs, journals.
  */
-import type { TimedRate } from '../analysis/controls/order-effect.js';
 import { boundsOf } from '../analysis/effect.js';
 import { NULL_ARM } from '../matrix/schema.js';
 import { nullRoundsOf, withNullArm } from '../plan/null-arm.js';
@@ -41,9 +40,10 @@ export interface Batch {
 }
 
 interface Cell extends SeenCell {
+  logs: Record<'base' | 'head', number[]>;
   ratios: number[];
   nullRatios: number[];
-  launches: TimedRate[];
+  medians: Record<'base' | 'head', number[]>;
   outcome: Outcome | null;
 }
 
@@ -64,17 +64,16 @@ function medianOfOdd(values: Float64Array): number {
   return values[(values.length - 1) / 2] ?? 0;
 }
 
-/** A launch of a matrix: its arm, its round, and the log of what all its requests share. */
+/** A launch of a matrix: its arm, and the log of what all its requests share. */
 interface SharedLaunch {
   arm: string;
-  round: number;
   log: number;
 }
 
 /** Measures a launch in all cells that are still open: their median log rates, by cell. */
 function measureLaunch(
   cells: readonly Cell[],
-  { arm, round, log }: SharedLaunch,
+  { arm, log }: SharedLaunch,
   { samples, warmups }: Protocol,
   noise: Noise,
   draw: FastDraw,
@@ -87,7 +86,7 @@ function measureLaunch(
     const shared = log + launchLog(noise, draw);
     for (let s = 0; s < samples; s++) {
       const sample = shared + requestLog(noise, warmups + s, draw);
-      if (own !== null) own[round * samples + s] = sample;
+      own?.push(sample);
       sorted[s] = sample;
     }
     medians[index] = medianOfOdd(sorted);
@@ -114,27 +113,27 @@ function runMatrix(
   const effect = Math.log1p(scenario.effectPercent / 100);
   const slots = rounds.reduce((sum, { order }) => sum + order.length, 0);
   const course = machineCourse(noise, slots, draw);
-  const logs = (): Float64Array => new Float64Array(rounds.length * samples);
+  const times: Record<'base' | 'head', number[]> = { base: [], head: [] };
   const cells = Array.from({ length: protocol.cells }, (): Cell => {
-    const seen = { ratios: [], nullRatios: [], launches: [], logs: { base: logs(), head: logs() } };
-    return { ...seen, rounds: 0, samples, outcome: null };
+    const seen = { logs: { base: [], head: [] }, medians: { base: [], head: [] }, times };
+    return { ...seen, ratios: [], nullRatios: [], rounds: 0, samples, outcome: null };
   });
   let slot = 0;
   for (const { round, order } of rounds) {
     const medians = new Map<string, Float64Array>();
-    const times = new Map<string, number>();
     for (const [position, arm] of order.entries()) {
       const log = (course[slot] ?? 0) + placeLog(noise, position) + (arm === 'head' ? effect : 0);
-      medians.set(arm, measureLaunch(cells, { arm, round, log }, protocol, noise, draw));
-      times.set(arm, slot++);
+      medians.set(arm, measureLaunch(cells, { arm, log }, protocol, noise, draw));
+      if (arm === 'base' || arm === 'head') times[arm].push(slot);
+      slot += 1;
     }
     const rate = (arm: string, index: number): number => medians.get(arm)?.[index] ?? 0;
     for (const [index, cell] of cells.entries()) {
       if (cell.outcome !== null) continue;
       const [base, head] = [rate('base', index), rate('head', index)];
       cell.ratios.push(head - base);
-      cell.launches.push({ logRate: base, isHead: false, time: times.get('base') ?? 0 });
-      cell.launches.push({ logRate: head, isHead: true, time: times.get('head') ?? 0 });
+      cell.medians.base.push(base);
+      cell.medians.head.push(head);
       if (medians.has(NULL_ARM)) cell.nullRatios.push(rate(NULL_ARM, index) - base);
       cell.rounds = round + 1;
       if (looks.includes(cell.rounds)) cell.outcome = look(cell, scenario, protocol);

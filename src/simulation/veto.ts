@@ -1,7 +1,15 @@
 /** What a session's controls say of a simulated cell, by the functions of sessions: refusals, and what no decision may rest on. */
+import { isCentreBeyond } from '../analysis/controls/interval.js';
 import { nullArm } from '../analysis/controls/null-arm.js';
 import { orderEffect, pointsElsewhere, type TimedRate } from '../analysis/controls/order-effect.js';
-import { changeAlong, isUnsteady, type Places, placesOf } from '../analysis/controls/warm-up.js';
+import {
+  changeAlong,
+  fittedChange,
+  isUnsteady,
+  type Places,
+  placesOf,
+  warmUpLimit,
+} from '../analysis/controls/warm-up.js';
 import type { LogInterval } from '../analysis/effect.js';
 import { limits } from '../analysis/limits.js';
 import { turnOf } from '../plan/sample-order.js';
@@ -11,14 +19,15 @@ export interface SeenCell {
   rounds: number;
   /** Retained samples a launch. */
   samples: number;
-  /** By arm: sample `s` of round `r`, in the order of execution, is at `r * samples + s`. */
-  logs: Readonly<Record<'base' | 'head', Float64Array>>;
+  /** All samples of an arm so far, in the order of execution. */
+  logs: Readonly<Record<'base' | 'head', readonly number[]>>;
   /** ln(head / base) of each round, by medians. */
   ratios: readonly number[];
   /** ln(null / base) of each round that has a null arm. */
   nullRatios: readonly number[];
-  /** Every launch of base and head, in order; its time is its place in the session. */
-  launches: readonly TimedRate[];
+  /** Median log rate of each launch of an arm, and its place in the session, which stands for time. */
+  medians: Readonly<Record<'base' | 'head', readonly number[]>>;
+  times: Readonly<Record<'base' | 'head', readonly number[]>>;
 }
 
 /** Why a cell is refused, or null. */
@@ -29,6 +38,8 @@ export type Contradiction = (cell: SeenCell, bounds: LogInterval | null, level: 
 
 /** The reference differs from itself. */
 export const nullMoved: Veto = ({ nullRatios, ratios }, marginPercent) => {
+  const centre = nullRatios.reduce((sum, ratio) => sum + ratio, 0) / nullRatios.length;
+  if (!isCentreBeyond(centre, marginPercent * limits.nullShare)) return null;
   const effect = nullArm(nullRatios, limits.vetoLevel, marginPercent, [ratios]);
   return effect?.moved === true ? 'null-arm-moved' : null;
 };
@@ -55,8 +66,11 @@ function placesIn({ rounds, samples }: SeenCell): Places | null {
 export const warmUpTooShort: Veto = (cell, marginPercent) => {
   const places = placesIn(cell);
   if (places === null) return null;
-  const unsteady = [cell.logs.base, cell.logs.head].some((logs) =>
-    isUnsteady(changeAlong(places, logs, limits.vetoLevel), marginPercent),
+  const limit = warmUpLimit(marginPercent);
+  const unsteady = [cell.logs.base, cell.logs.head].some(
+    (logs) =>
+      isCentreBeyond(fittedChange(places, logs), limit) &&
+      isUnsteady(changeAlong(places, logs, limits.vetoLevel), marginPercent),
   );
   return unsteady ? 'warm-up-insufficient' : null;
 };
@@ -65,8 +79,13 @@ export const warmUpTooShort: Veto = (cell, marginPercent) => {
 export const vetoes: readonly Veto[] = [nullMoved, warmUpTooShort];
 
 /** The effect turns round when a linear drift is taken out. */
-export const orderContradicts: Contradiction = ({ launches }, bounds, level) => {
+export const orderContradicts: Contradiction = ({ medians, times }, bounds, level) => {
   if (bounds === null || (bounds.lower <= 0 && bounds.upper >= 0)) return false;
+  const launches = (['base', 'head'] as const).flatMap((arm) =>
+    medians[arm].map(
+      (logRate, at): TimedRate => ({ logRate, isHead: arm === 'head', time: times[arm][at] ?? 0 }),
+    ),
+  );
   const timed = orderEffect(launches, level);
   return timed !== null && pointsElsewhere(timed, bounds);
 };

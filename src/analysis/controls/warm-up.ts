@@ -10,20 +10,22 @@ export interface Places {
   /** At which sample each launch begins, and one more at the end. */
   starts: readonly number[];
   /** Which prompt each sample asked, from 0; null when prompts are not told apart. */
-  prompts: Int32Array | null;
+  prompts: readonly number[] | null;
   /** Samples of each prompt. */
   asked: readonly number[];
   /** The place of each sample, 0 for the first of a launch and 1 for the last, less what launch and prompt explain. */
-  place: Float64Array;
+  place: readonly number[];
   /** Sum of squares of `place`. */
   spread: number;
+  /** What each log rate weighs in the fitted change. */
+  weights: readonly number[];
   freedom: number;
 }
 
 type Grouping = Pick<Places, 'starts' | 'prompts' | 'asked'>;
 
 /** Takes out of each value the mean of its launch, in place. */
-function takeOutLaunches(values: Float64Array, starts: readonly number[]): void {
+function takeOutLaunches(values: number[], starts: readonly number[]): void {
   for (let launch = 1; launch < starts.length; launch++) {
     const [from, to] = [starts[launch - 1] ?? 0, starts[launch] ?? 0];
     let sum = 0;
@@ -34,25 +36,24 @@ function takeOutLaunches(values: Float64Array, starts: readonly number[]): void 
 }
 
 /** Takes out of each value the mean of its prompt over launches, in place. */
-function takeOutPrompts(values: Float64Array, { prompts, asked }: Grouping): void {
+function takeOutPrompts(values: number[], { prompts, asked }: Grouping): void {
   if (prompts === null) return;
-  const means = new Float64Array(asked.length);
-  for (const [at, prompt] of prompts.entries())
+  const means = asked.map(() => 0);
+  for (let at = 0; at < values.length; at++) {
+    const prompt = prompts[at] ?? 0;
     means[prompt] = (means[prompt] ?? 0) + (values[at] ?? 0) / (asked[prompt] ?? 1);
-  for (const [at, prompt] of prompts.entries()) values[at] = (values[at] ?? 0) - (means[prompt] ?? 0);
+  }
+  for (let at = 0; at < values.length; at++) values[at] = (values[at] ?? 0) - (means[prompts[at] ?? 0] ?? 0);
 }
 
-const squared = (values: Float64Array): number => values.reduce((sum, value) => sum + value * value, 0);
+const squared = (values: readonly number[]): number => values.reduce((sum, value) => sum + value * value, 0);
 
 /**
  * The places of launches with so many samples each. `prompts` names what each sample asked, each launch the same prompts in its own
  * order: what a prompt costs is then taken out. Null when there are fewer than two samples or launches (three, with prompts), or when
  * the launches ask in so much the same order that place and prompt cannot be told apart.
  */
-export function placesOf(
-  sizes: readonly number[],
-  prompts?: readonly (readonly string[])[],
-): Places | null {
+export function placesOf(sizes: readonly number[], prompts?: readonly (readonly string[])[]): Places | null {
   const launches = sizes.length;
   // The means of the prompts are from the same launches, which costs a degree of freedom.
   const freedom = prompts === undefined ? launches - 1 : launches - 2;
@@ -69,28 +70,37 @@ export function placesOf(
   );
   const asked = Array.from({ length: names.size }, () => 0);
   for (const id of ids ?? []) asked[id] = (asked[id] ?? 0) + 1;
-  const grouping: Grouping = { starts, prompts: ids === undefined ? null : Int32Array.from(ids), asked };
-  const place = Float64Array.from(
-    sizes.flatMap((size) => Array.from({ length: size }, (_, at) => at / (size - 1))),
-  );
+  const grouping: Grouping = { starts, prompts: ids ?? null, asked };
+  const place = sizes.flatMap((size) => Array.from({ length: size }, (_, at) => at / (size - 1)));
   takeOutLaunches(place, starts);
   const whole = squared(place);
   takeOutPrompts(place, grouping);
   const spread = squared(place);
-  return spread < LEAST_LEFT * whole ? null : { ...grouping, place, spread, freedom };
+  if (spread < LEAST_LEFT * whole) return null;
+  // To take the means out of rates is to take them out of their weights, in the other order.
+  const weights = place.map((own) => own / spread);
+  takeOutPrompts(weights, grouping);
+  takeOutLaunches(weights, starts);
+  return { ...grouping, place, spread, weights, freedom };
 }
 
 /**
- * Fitted change from the first to the last retained sample of a launch of log rates, one for each of `places`: least squares on the
- * place, with the launch as the unit, so that the spread between launches makes the interval. `level` is one-sided.
+ * Fitted change of log rates, one for each of `places`, from the first retained sample of a launch to the last: least squares on the
+ * place.
  */
-export function changeAlong(places: Places, logRates: ArrayLike<number>, level: number): Estimate {
+export function fittedChange({ weights }: Places, logRates: readonly number[]): number {
+  let change = 0;
+  for (let at = 0; at < weights.length; at++) change += (weights[at] ?? 0) * (logRates[at] ?? 0);
+  return change;
+}
+
+/** That change with the launch as the unit, so that the spread between launches makes the interval. `level` is one-sided. */
+export function changeAlong(places: Places, logRates: readonly number[], level: number): Estimate {
   const { starts, place, spread, freedom } = places;
-  const logs = Float64Array.from({ length: place.length }, (_, at) => logRates[at] ?? 0);
+  const logs = logRates.slice(0, place.length);
   takeOutLaunches(logs, starts);
   takeOutPrompts(logs, places);
-  let change = 0;
-  for (const [at, own] of place.entries()) change += (own * (logs[at] ?? 0)) / spread;
+  const change = fittedChange(places, logRates);
   let squares = 0;
   for (let launch = 1; launch < starts.length; launch++) {
     let score = 0;

@@ -19,14 +19,15 @@ interface Shape {
 /** Six rounds whose log rates rise within launches from first to last, with noise. */
 function seen(arm: 'base' | 'head', { rise = 0, noise = 0.002, samples = 5, costs = [] }: Shape): SeenCell {
   const draw = new FastDraw(new Stream('seed', 'veto'));
-  const logs = (ramp: number): Float64Array =>
-    Float64Array.from({ length: 24 * samples }, (_, at) => {
+  const logs = (ramp: number): number[] =>
+    Array.from({ length: 6 * samples }, (_, at) => {
       const [round, place] = [Math.floor(at / samples), at % samples];
       const cost = costs[(place + turnOf(round, samples)) % samples] ?? 0;
       return (samples === 1 ? 0 : (ramp * place) / (samples - 1)) + cost + noise * draw.normal();
     });
   const both = { base: logs(arm === 'base' ? rise : 0), head: logs(arm === 'head' ? rise : 0) };
-  return { rounds: 6, samples, logs: both, ratios: [], nullRatios: [], launches: [] };
+  const none = { base: [], head: [] };
+  return { rounds: 6, samples, logs: both, ratios: [], nullRatios: [], medians: none, times: none };
 }
 
 describe('warm-ups', () => {
@@ -94,12 +95,12 @@ describe('the null arm', () => {
 describe('the order of launches', () => {
   /** Base first in every round, and a machine that gets faster: head seems faster by a step, and is slower by `truth`. */
   const drifting = (truth: number): SeenCell => {
-    const launches = Array.from({ length: 12 }, (_, time) => ({
-      time,
-      isHead: time % 2 === 1,
-      logRate: 0.01 * time + (time % 2) * truth,
-    }));
-    return { ...seen('head', {}), launches };
+    const times = { base: [0, 2, 4, 6, 8, 10], head: [1, 3, 5, 7, 9, 11] };
+    const medians = {
+      base: times.base.map((time) => 0.01 * time),
+      head: times.head.map((time) => 0.01 * time + truth),
+    };
+    return { ...seen('head', {}), medians, times };
   };
   const faster = { lower: 0.001, upper: 0.009 };
 
