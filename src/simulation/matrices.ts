@@ -40,12 +40,15 @@ export interface Batch {
 }
 
 interface Cell extends SeenCell {
-  logs: Record<'base' | 'head', number[]>;
+  logs: Record<'base' | 'head', Float64Array>;
   ratios: number[];
   nullRatios: number[];
-  medians: Record<'base' | 'head', number[]>;
+  baseMedians: number[];
   outcome: Outcome | null;
 }
+
+type Arm = 'base' | 'head' | 'null';
+const armOf = (name: string): Arm => (name === 'base' || name === 'head' ? name : NULL_ARM);
 
 /** The order of launches: `null` beside base and head in the rounds that hold the null arm. */
 function orderOf(seed: string, { looks, nullRounds }: Protocol): PlannedRound[] {
@@ -66,32 +69,32 @@ function medianOfOdd(values: Float64Array): number {
 
 /** A launch of a matrix: its arm, and the log of what all its requests share. */
 interface SharedLaunch {
-  arm: string;
+  arm: Arm;
   log: number;
 }
 
-/** Measures a launch in all cells that are still open: their median log rates, by cell. */
+/** Measures a launch in all cells that are still open; answers through `medians`, log rates by cell. */
 function measureLaunch(
   cells: readonly Cell[],
   { arm, log }: SharedLaunch,
   { samples, warmups }: Protocol,
   noise: Noise,
   draw: FastDraw,
-): Float64Array {
+  medians: Float64Array,
+): void {
   const sorted = new Float64Array(samples);
-  const medians = new Float64Array(cells.length);
   for (const [index, cell] of cells.entries()) {
     if (cell.outcome !== null) continue;
-    const own = arm === 'base' || arm === 'head' ? cell.logs[arm] : null;
+    const own = arm === 'null' ? null : cell.logs[arm];
+    const first = cell.rounds * samples;
     const shared = log + launchLog(noise, draw);
     for (let s = 0; s < samples; s++) {
       const sample = shared + requestLog(noise, warmups + s, draw);
-      own?.push(sample);
+      if (own !== null) own[first + s] = sample;
       sorted[s] = sample;
     }
     medians[index] = medianOfOdd(sorted);
   }
-  return medians;
 }
 
 function outcomeOf(decision: Decision | null): Outcome | null {
@@ -106,6 +109,7 @@ function runMatrix(
   scenario: Scenario,
   protocol: Protocol,
   rounds: readonly PlannedRound[],
+  room: readonly Cell['logs'][],
   draw: FastDraw,
 ): Cell[] {
   const { samples, looks } = protocol;
@@ -114,27 +118,28 @@ function runMatrix(
   const slots = rounds.reduce((sum, { order }) => sum + order.length, 0);
   const course = machineCourse(noise, slots, draw);
   const times: Record<'base' | 'head', number[]> = { base: [], head: [] };
-  const cells = Array.from({ length: protocol.cells }, (): Cell => {
-    const seen = { logs: { base: [], head: [] }, medians: { base: [], head: [] }, times };
-    return { ...seen, ratios: [], nullRatios: [], rounds: 0, samples, outcome: null };
+  const cells = room.map((logs): Cell => {
+    const seen = { rounds: 0, samples, baseMedians: [], ratios: [], nullRatios: [] };
+    return { ...seen, logs, times, outcome: null };
   });
+  const medians = () => new Float64Array(cells.length);
+  const launched: Record<Arm, Float64Array> = { base: medians(), head: medians(), null: medians() };
   let slot = 0;
   for (const { round, order } of rounds) {
-    const medians = new Map<string, Float64Array>();
-    for (const [position, arm] of order.entries()) {
+    for (const [position, name] of order.entries()) {
+      const arm = armOf(name);
       const log = (course[slot] ?? 0) + placeLog(noise, position) + (arm === 'head' ? effect : 0);
-      medians.set(arm, measureLaunch(cells, { arm, log }, protocol, noise, draw));
-      if (arm === 'base' || arm === 'head') times[arm].push(slot);
+      measureLaunch(cells, { arm, log }, protocol, noise, draw, launched[arm]);
+      if (arm !== 'null') times[arm].push(slot);
       slot += 1;
     }
-    const rate = (arm: string, index: number): number => medians.get(arm)?.[index] ?? 0;
+    const hasNull = order.length > 2;
     for (const [index, cell] of cells.entries()) {
       if (cell.outcome !== null) continue;
-      const [base, head] = [rate('base', index), rate('head', index)];
-      cell.ratios.push(head - base);
-      cell.medians.base.push(base);
-      cell.medians.head.push(head);
-      if (medians.has(NULL_ARM)) cell.nullRatios.push(rate(NULL_ARM, index) - base);
+      const base = launched.base[index] ?? 0;
+      cell.baseMedians.push(base);
+      cell.ratios.push((launched.head[index] ?? 0) - base);
+      if (hasNull) cell.nullRatios.push((launched.null[index] ?? 0) - base);
       cell.rounds = round + 1;
       if (looks.includes(cell.rounds)) cell.outcome = look(cell, scenario, protocol);
     }
@@ -157,10 +162,13 @@ function look(cell: Cell, { interval }: Scenario, protocol: Protocol): Outcome |
 export function simulateMatrices(scenario: Scenario, protocol: Protocol, batch: Batch): Tally {
   const tally = emptyTally();
   const label = scenarioLabel(scenario);
+  const logs = (): Float64Array => new Float64Array(protocol.samples * (protocol.looks.at(-1) ?? 0));
+  // Every matrix of the batch writes over the samples of the one before.
+  const room = Array.from({ length: protocol.cells }, () => ({ base: logs(), head: logs() }));
   for (let matrix = batch.from; matrix < batch.from + batch.count; matrix++) {
     const seed = `${batch.seed}:${label}:${matrix}`;
     const draw = new FastDraw(new Stream(seed, 'simulated matrix'));
-    const cells = runMatrix(scenario, protocol, orderOf(seed, protocol), draw);
+    const cells = runMatrix(scenario, protocol, orderOf(seed, protocol), room, draw);
     tally.matrices += 1;
     if (cells.every(({ outcome }) => outcome === 'pass')) tally.matricesPassed += 1;
     for (const { outcome, rounds } of cells) {

@@ -19,14 +19,15 @@ export interface SeenCell {
   rounds: number;
   /** Retained samples a launch. */
   samples: number;
-  /** All samples of an arm so far, in the order of execution. */
-  logs: Readonly<Record<'base' | 'head', readonly number[]>>;
+  /** By arm: sample `s` of round `r`, in the order of execution, is at `r * samples + s`; what lies beyond `rounds` is not seen yet. */
+  logs: Readonly<Record<'base' | 'head', ArrayLike<number>>>;
   /** ln(head / base) of each round, by medians. */
   ratios: readonly number[];
   /** ln(null / base) of each round that has a null arm. */
   nullRatios: readonly number[];
-  /** Median log rate of each launch of an arm, and its place in the session, which stands for time. */
-  medians: Readonly<Record<'base' | 'head', readonly number[]>>;
+  /** Median log rate of base in each round; that of head is by `ratios` more. */
+  baseMedians: readonly number[];
+  /** The place of each launch of an arm in the session, which stands for time. */
   times: Readonly<Record<'base' | 'head', readonly number[]>>;
 }
 
@@ -79,13 +80,13 @@ export const warmUpTooShort: Veto = (cell, marginPercent) => {
 export const vetoes: readonly Veto[] = [nullMoved, warmUpTooShort];
 
 /** The effect turns round when a linear drift is taken out. */
-export const orderContradicts: Contradiction = ({ medians, times }, bounds, level) => {
+export const orderContradicts: Contradiction = ({ baseMedians, ratios, times }, bounds, level) => {
   if (bounds === null || (bounds.lower <= 0 && bounds.upper >= 0)) return false;
-  const launches = (['base', 'head'] as const).flatMap((arm) =>
-    medians[arm].map(
-      (logRate, at): TimedRate => ({ logRate, isHead: arm === 'head', time: times[arm][at] ?? 0 }),
-    ),
-  );
+  const launches: TimedRate[] = [];
+  for (const [round, logRate] of baseMedians.entries()) {
+    launches.push({ logRate, isHead: false, time: times.base[round] ?? 0 });
+    launches.push({ logRate: logRate + (ratios[round] ?? 0), isHead: true, time: times.head[round] ?? 0 });
+  }
   const timed = orderEffect(launches, level);
   return timed !== null && pointsElsewhere(timed, bounds);
 };

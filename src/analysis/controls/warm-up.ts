@@ -88,16 +88,16 @@ export function placesOf(sizes: readonly number[], prompts?: readonly (readonly 
  * Fitted change of log rates, one for each of `places`, from the first retained sample of a launch to the last: least squares on the
  * place.
  */
-export function fittedChange({ weights }: Places, logRates: readonly number[]): number {
+export function fittedChange({ weights }: Places, logRates: ArrayLike<number>): number {
   let change = 0;
   for (let at = 0; at < weights.length; at++) change += (weights[at] ?? 0) * (logRates[at] ?? 0);
   return change;
 }
 
 /** That change with the launch as the unit, so that the spread between launches makes the interval. `level` is one-sided. */
-export function changeAlong(places: Places, logRates: readonly number[], level: number): Estimate {
+export function changeAlong(places: Places, logRates: ArrayLike<number>, level: number): Estimate {
   const { starts, place, spread, freedom } = places;
-  const logs = logRates.slice(0, place.length);
+  const logs = place.map((_, at) => logRates[at] ?? 0);
   takeOutLaunches(logs, starts);
   takeOutPrompts(logs, places);
   const change = fittedChange(places, logRates);
