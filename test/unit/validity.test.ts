@@ -11,7 +11,16 @@ import { verdictNames } from '../../src/verdict/schema.js';
 const REASONS = ['analysis', 'verdict', 'session', 'engine'];
 const KEBAB = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$/;
 /** What has the form of a code and is none: statuses, and values of fields. */
-const OTHER_WORDS = new Set<string>([...verdictNames, 'control-only', 'lever-off', 'warm-up', 'not-taken']);
+const OTHER_WORDS = new Set<string>([
+  ...verdictNames,
+  'control-only',
+  'lever-off',
+  'warm-up',
+  'not-taken',
+  'cannot-strike',
+  'folded-plackett-burman',
+  'one-at-a-time',
+]);
 
 const sources = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true, recursive: true })
