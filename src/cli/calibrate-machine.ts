@@ -1,7 +1,6 @@
 /** `qualify calibrate` on the real machine: its options, the sessions, and what is printed of them. */
 import { type Command, Option } from 'commander';
 import { calibrationPath } from '../machine/calibration-file.js';
-import { loadMatrix } from '../matrix/load.js';
 import { describeCalibration } from '../report/calibration.js';
 import { engineRepository } from '../revision/resolve.js';
 import { type Calibrated, calibrate } from '../session/calibrate.js';
@@ -9,6 +8,7 @@ import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
 import { cellOption, MOST_PLANTED, percentUpTo, wholeNumber } from './options.js';
 import { answer, answerJson, note, startProgress } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
 
 export interface MachineFlags {
   matrix: string;
@@ -68,7 +68,7 @@ export const machineOptions = (command: Command): Command =>
 
 /** Runs, prints, and sets the exit code. */
 export async function calibrateMachine(flags: MachineFlags): Promise<void> {
-  const { matrix } = loadMatrix(flags.matrix);
+  const matrix = loadRealMatrix(flags.matrix);
   const line = startProgress();
   try {
     const done = await calibrate({

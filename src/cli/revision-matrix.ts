@@ -2,11 +2,11 @@
 
 import { QualifyError } from '../errors.js';
 import type { RevisionArm } from '../matrix/lever-off.js';
-import { loadMatrix } from '../matrix/load.js';
 import { breachesOf } from '../matrix/rules.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
 import { note } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
 
 /** What the help of both says of levers. */
 export const LEVER_HELP = `
@@ -20,17 +20,7 @@ switches', and is not claimed.`;
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
 export function revisionMatrix(name: string, revisions: readonly RevisionArm[]): Matrix {
-  const loaded = loadMatrix(name).matrix;
-  if (loaded.simulation !== undefined) {
-    throw new QualifyError(
-      'ERR_QUALIFY_SIMULATED',
-      `the matrix ${name} is simulated: no revision runs in it`,
-      {
-        exit: 'usage',
-        hint: 'qualify simulate runs it; name a matrix of real engines here',
-      },
-    );
-  }
+  const loaded = loadRealMatrix(name);
   const { matrix, dropped } = withRevisions(loaded, revisions);
   if (dropped.length > 0) {
     note(

@@ -77,7 +77,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     protocol: { ...matrix.protocol, looks, nullRounds },
     budgets: matrix.budgets,
     ...(matrix.simulation && { simulation: matrix.simulation }),
-    rounds: hasNull ? withNullArm(order, reference.name, nullRounds) : order,
+    rounds: hasNull ? withNullArm(order, nullRounds) : order,
     prompts: buildPrompts({ seed: options.seed, vocabulary }, cells, matrix.protocol),
     decision: {
       rule: 'zone-v1',

@@ -3,9 +3,9 @@ import { budgetsSchema, protocolSchema } from '../matrix/schema.js';
 import { levelPerLook } from '../plan/build.js';
 import { decide } from '../verdict/zone.js';
 import type { Protocol } from './matrices.js';
-import { vetoes } from './veto.js';
+import { orderContradicts, vetoes } from './veto.js';
 
-const { warmups, samples, looks } = protocolSchema.parse({});
+const { warmups, samples, looks, nullRounds } = protocolSchema.parse({});
 
 /** Eight cells under the default protocol and budget. */
 export const standardProtocol: Protocol = {
@@ -15,6 +15,8 @@ export const standardProtocol: Protocol = {
   looks,
   levelPerLook: levelPerLook(looks.length),
   marginPercent: budgetsSchema.parse({}).prefill,
+  nullRounds,
   vetoes,
+  contradiction: orderContradicts,
   decide,
 };

@@ -6,7 +6,7 @@ import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { contradictedByOrder } from './controls.js';
 import { type Refusal, refusalsOf } from './refusal.js';
-import { type Decision, decide } from './zone.js';
+import { type Decision, decide, unlessContradicted } from './zone.js';
 
 export interface SettledComparison {
   arm: string;
@@ -42,8 +42,7 @@ function decideComparison(
   if (comparison.effect === null) return null;
   if (plan.design !== undefined) return last ? { verdict: 'pass', detail: 'measured' } : null;
   const decision = decide(comparison.effect, marginPercent, last);
-  if (decision === null || !contradictedByOrder(comparison)) return decision;
-  return last ? { verdict: 'inconclusive', detail: null } : null;
+  return unlessContradicted(decision, contradictedByOrder(comparison), last);
 }
 
 function decideAt(

@@ -31,3 +31,13 @@ export function decide(
   if (bounds !== null && bounds.upper < 0) return { verdict: 'fail', detail: 'slower-not-cleared' };
   return { verdict: 'inconclusive', detail: null };
 }
+
+/** No decision rests on an effect that the order of launches speaks against: more rounds are asked for, and the last look is undecided. */
+export function unlessContradicted(
+  decision: Decision | null,
+  isContradicted: boolean,
+  last: boolean,
+): Decision | null {
+  if (decision === null || !isContradicted) return decision;
+  return last ? { verdict: 'inconclusive', detail: null } : null;
+}

@@ -1,6 +1,6 @@
 /** Sessions of the simulated engine, by the real CLI and the real processes. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
@@ -175,4 +175,13 @@ describe('qualify calibrate --simulated', () => {
     const { exitCode } = await finished;
     assert.equal(exitCode, 12);
   });
+});
+
+test('qualify calibrate refuses a simulated matrix: it would call made-up noise that of the machine', async (t) => {
+  const home = newHome(t);
+  const result = await home.run('calibrate', '--matrix', twoCells(home));
+  assert.equal(result.exitCode, 64, result.stderr);
+  assert.match(result.stderr, /ERR_QUALIFY_SIMULATED/);
+  assert.match(result.stderr, /name a matrix of real engines/);
+  assert.equal(existsSync(home.path('config', 'qualify', 'calibration.json')), false);
 });

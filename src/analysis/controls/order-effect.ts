@@ -1,4 +1,5 @@
 /** The effect once more, in another way: by least squares over launches with an arm and a linear drift, instead of by rounds. */
+import type { LogInterval } from '../effect.js';
 import { mean } from '../statistics.js';
 import { type Estimate, estimateOf } from './interval.js';
 
@@ -41,3 +42,7 @@ export function orderEffect(launches: readonly TimedRate[], level: number): Esti
   const rest = y.map((value, i) => value - effect * (arm[i] ?? 0) - drift * (time[i] ?? 0));
   return estimateOf(effect, Math.sqrt(dot(rest, rest) / freedom / size), freedom, level);
 }
+
+/** Bounds of an effect by rounds exclude none, and this one points the other way: the order of launches speaks against it. */
+export const pointsElsewhere = (timed: Estimate, bounds: LogInterval | null): boolean =>
+  bounds !== null && ((bounds.lower > 0 && timed.centre < 0) || (bounds.upper < 0 && timed.centre > 0));

@@ -11,9 +11,9 @@ import { type ComparedRound, retained } from '../summary.js';
 import { asPercent, type Estimate, isBeyond } from './interval.js';
 import { leverOff } from './lever-off.js';
 import { nullArm } from './null-arm.js';
-import { orderEffect, type TimedRate } from './order-effect.js';
+import { orderEffect, pointsElsewhere, type TimedRate } from './order-effect.js';
 import { slotEffect } from './slot-effect.js';
-import { warmUpChange } from './warm-up.js';
+import { isUnsteady, warmUpChange, warmUpLimit } from './warm-up.js';
 
 type About = Pick<Control, 'name' | 'cell' | 'arm' | 'rounds'>;
 
@@ -85,9 +85,9 @@ export function warmUpReading(
   if (change === null) {
     return notTaken(about, `${arm}: too few launches or samples to tell warming up from what prompts cost`);
   }
-  const limit = cell.marginPercent * limits.warmUpShare;
+  const limit = warmUpLimit(cell.marginPercent);
   const message = `${arm} ${shown(change, about.rounds)} from the first sample of a launch to the last, at most ±${plainPercent(limit)} is borne`;
-  return taken(about, change, limit, isBeyond(change, limit) ? 'exceeded' : 'ok', message);
+  return taken(about, change, limit, isUnsteady(change, cell.marginPercent) ? 'exceeded' : 'ok', message);
 }
 
 /** A lever-off arm against the reference: exceeded unless shown to be within the margin on both sides. */
@@ -151,8 +151,7 @@ export function orderReading(
   if (timed === null)
     return notTaken(about, `${arm}: ${counted(rounds.length)} are too few to take a drift out`);
   const { deciding, centre } = effect;
-  const isDecided = deciding !== null && (deciding.lower > 0 || deciding.upper < 0);
-  const contradicts = isDecided && Math.sign(timed.centre) * Math.sign(centre) < 0;
+  const contradicts = pointsElsewhere(timed, deciding);
   const message = `${arm} with a linear drift taken out ${shown(timed, rounds.length)}, by rounds ${signedPercent(Math.exp(centre))}`;
   return taken(about, timed, null, contradicts ? 'exceeded' : 'ok', message);
 }

@@ -32,13 +32,13 @@ describe('the null arm of a plan', () => {
     assert.deepEqual(plan.rounds.map(({ order }) => order.includes('null')).slice(0, 3), [true, true, false]);
   });
 
-  test('stands outside of the reference, and mirrored in the other round of the pair', () => {
+  test('comes after all others, so that base and head keep the places that balance', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const rounds = planOf({}, seed)
           .rounds.slice(0, 2)
           .map(({ order }) => order.join(' '));
-        assert.deepEqual(rounds.toSorted(), ['head base null', 'null base head']);
+        assert.deepEqual(rounds.toSorted(), ['base head null', 'head base null']);
       }),
     );
   });
@@ -56,18 +56,6 @@ describe('the null arm of a plan', () => {
           other.arms.map(({ name }) => name),
           ['base', 'head'],
         );
-      }),
-    );
-  });
-
-  test('precedes and follows the reference equally often, with any number of arms', () => {
-    fc.assert(
-      fc.property(seeds, fc.integer({ min: 2, max: 6 }), (seed, count) => {
-        const arms = Object.fromEntries(Array.from({ length: count }, (_, i) => [`arm${i}`, {}]));
-        const { rounds } = planOf({ arms, protocol: { nullRounds: 6 } }, seed);
-        const steps = rounds.slice(0, 6).map(({ order }) => order.indexOf('null') - order.indexOf('arm0'));
-        assert.ok(steps.every((step) => Math.abs(step) === 1));
-        assert.equal(steps.filter((step) => step < 0).length, 3);
       }),
     );
   });

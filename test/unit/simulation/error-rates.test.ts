@@ -1,4 +1,4 @@
-/** The error rates of the rule on a few hundred matrices, and that wrong rules do not keep to the same goals. */
+/** The error rates of the rule on some matrices, and that wrong rules do not keep to the same goals. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { logEffect } from '../../../src/analysis/effect.js';
@@ -11,8 +11,10 @@ import { cellCount, shareOf } from '../../../src/simulation/tally.js';
 import { decide, logMargin } from '../../../src/verdict/zone.js';
 
 const SEED = 'error rates';
-/** So many that a rate of 5 % is known to half a percent. */
-const MATRICES = 300;
+/** So many that a rate of 5 % is known to a quarter of a percent: the worst of ten scenarios is then below 6 %, too. */
+const MATRICES = 1000;
+/** What a wrong rule does shows in fewer. */
+const FEW = 300;
 
 /** What the goals are about, where it is the hardest for them: every disturbance at noise of 1 %, and noise alone at 2 %; t. */
 const some = scenarios.filter(
@@ -25,8 +27,8 @@ const some = scenarios.filter(
 /** Enough to show what a wrong rule does. */
 const undisturbed = some.filter(({ disturbance }) => disturbance === UNDISTURBED);
 
-function simulate(list: readonly Scenario[], changes: Partial<Protocol> = {}): Simulated[] {
-  const batch = { seed: SEED, from: 0, count: MATRICES };
+function simulate(list: readonly Scenario[], count: number, changes: Partial<Protocol> = {}): Simulated[] {
+  const batch = { seed: SEED, from: 0, count };
   const protocol = { ...standardProtocol, ...changes };
   return list.map((scenario) => ({ scenario, tally: simulateMatrices(scenario, protocol, batch) }));
 }
@@ -36,10 +38,10 @@ const held = (goals: readonly Goal[]): boolean[] => goals.map(({ holds }) => hol
 describe('the rule of sessions', () => {
   let simulated: Simulated[] = [];
   before(() => {
-    simulated = simulate(some);
+    simulated = simulate(some, MATRICES);
   });
 
-  test('keeps to every goal that 2400 cells a scenario can show', () => {
+  test('keeps to every goal that 8000 cells a scenario can show', () => {
     const goals = goalsOf(simulated);
     assert.deepEqual(held(goals), [true, true, true, true, true], JSON.stringify(goals, null, 1));
   });
@@ -67,7 +69,7 @@ describe('the rule of sessions', () => {
         .filter(({ scenario }) => scenario.disturbance === name)
         .reduce((sum, { tally }) => sum + tally.cells.refused, 0);
     assert.ok(refused('ramp 3 %') > 30, String(refused('ramp 3 %')));
-    assert.ok(refused('drift -4 %') < 3, String(refused('drift -4 %')));
+    assert.ok(refused('drift -4 %') < 10, String(refused('drift -4 %')));
   });
 
   test('is told in 80 columns and in Markdown, with seed, count and every goal', () => {
@@ -75,7 +77,7 @@ describe('the rule of sessions', () => {
     const text = describeErrorRates(calibration);
     for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
     for (const shown of [text, errorRatesMarkdown(calibration)]) {
-      assert.match(shown, /300 simulated matrices \(2400 cells\)/);
+      assert.match(shown, /1000 simulated matrices \(8000 cells\)/);
       assert.match(shown, /seed "error rates"/);
       assert.match(shown, /yes/);
       assert.doesNotMatch(shown, /\bNO\b/);
@@ -94,9 +96,56 @@ describe('the rule of sessions', () => {
   });
 });
 
+describe('the controls of sessions in simulated matrices', () => {
+  const [unchanged] = undisturbed;
+  const tallyOf = (noise: Partial<Scenario['simulation']>, changes: Partial<Protocol> = {}) => {
+    assert.ok(unchanged);
+    const simulation = { ...unchanged.simulation, ...noise };
+    const batch = { seed: SEED, from: 0, count: 40 };
+    return simulateMatrices({ ...unchanged, simulation }, { ...standardProtocol, ...changes }, batch);
+  };
+  // What comes first in a round is 4 % faster; the reference never does where the null arm is, which does in one round of two.
+  const slots = { cvPercent: 0.2, secondSlotPercent: -4 };
+
+  test('the null arm is launched in the first rounds, and refuses where the session makes differences up', () => {
+    const { cells, rounds } = tallyOf({ cvPercent: 0.2, secondSlotPercent: -1 });
+    assert.equal(cells.refused, 0);
+    assert.equal(rounds, 6 * 320);
+    const moved: Protocol['vetoes'][number] = ({ nullRatios, rounds: seen }) => {
+      assert.equal(nullRatios.length, 2);
+      assert.ok(seen >= 6);
+      return Math.abs((nullRatios[0] ?? 0) + (nullRatios[1] ?? 0)) > 0.03 ? 'moved' : null;
+    };
+    assert.equal(tallyOf(slots, { vetoes: [moved] }).cells.refused, 320);
+    assert.throws(() => tallyOf(slots, { vetoes: [moved], nullRounds: 0 }), /strictly equal/);
+  });
+
+  test('what the order of launches speaks against decides at no look, and is inconclusive at the last', () => {
+    const { cells, rounds } = tallyOf({}, { contradiction: () => true });
+    assert.equal(cells.inconclusive, 320);
+    assert.equal(rounds, 24 * 320);
+  });
+
+  test('it is asked of the launches of both arms in their order', () => {
+    let asked = 0;
+    tallyOf(slots, {
+      contradiction: ({ times, baseMedians, ratios, rounds }) => {
+        asked += 1;
+        const all = [...times.base, ...times.head].toSorted((a, b) => a - b);
+        assert.equal(new Set(all).size, 2 * rounds);
+        assert.deepEqual([baseMedians.length, ratios.length], [rounds, rounds]);
+        // Two places of the first two rounds are the null arm's.
+        assert.equal(all.at(-1), 2 * rounds + 1);
+        return false;
+      },
+    });
+    assert.ok(asked >= 320);
+  });
+});
+
 describe('wrong rules miss the goals', () => {
   const missed = (changes: Partial<Protocol>): string[] =>
-    goalsOf(simulate(undisturbed, changes))
+    goalsOf(simulate(undisturbed, FEW, changes))
       .filter(({ holds }) => !holds)
       .map(({ goal }) => goal);
 
