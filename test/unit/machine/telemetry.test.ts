@@ -76,10 +76,11 @@ describe('telemetry', () => {
     );
   });
 
-  test('ends when it is closed', async () => {
+  test('ends when it is closed, even if somebody stopped it', async () => {
     const telemetry = new Telemetry();
     const { pid = 0 } = telemetry;
     assert.equal(isGone(pid), false);
+    process.kill(pid, 'SIGSTOP');
     telemetry.close();
     await until(() => isGone(pid));
   });
