@@ -171,7 +171,9 @@ describe('what a report leaves out', () => {
     const { text } = shown({ ...options, alter: cool });
     assert.doesNotMatch(text, /temperature unknown|degrees/);
     assert.match(text, /telemetry used at most 0\.01 % of the CPU time/);
-    const bare = makePlan({ arms: { base: { engine: 'node-llama-cpp' }, head: { engine: 'node-llama-cpp' } } });
+    const bare = makePlan({
+      arms: { base: { engine: 'node-llama-cpp' }, head: { engine: 'node-llama-cpp' } },
+    });
     const { text: external } = shown({}, bare);
     assert.doesNotMatch(external, /no arguments|, $/m);
   });
