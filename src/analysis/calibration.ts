@@ -7,7 +7,7 @@ import type { Entry } from '../journal/entries.js';
 import { engineNameSchema } from '../matrix/engines.js';
 import { phaseSchema, protocolSchema } from '../matrix/schema.js';
 import { type Plan, sha256Schema } from '../plan/schema.js';
-import { type Verdict, type VerdictName, verdictNameSchema } from '../verdict/schema.js';
+import { type Comparison, type Verdict, type VerdictName, verdictNameSchema } from '../verdict/schema.js';
 import { binomialInterval } from './binomial-interval.js';
 import { type Noise, noiseOf, requestDeviation } from './noise.js';
 import { launchesOf, observe } from './observations.js';
@@ -62,6 +62,13 @@ function workloadOf({ model, engine }: Plan): string {
   return [name, ...threads, ...cpus].join(', ');
 }
 
+/** What the rule called equal arms, before the verdict took it back because they are equal: that is what is counted. */
+const detailByRule = ({ verdict, detail, reasons }: Comparison): string | null =>
+  verdict === 'pass' && reasons.some(({ code }) => code === 'false-alarm') ? 'improved' : detail;
+
+/** Details of a fail. Equal arms have them also where the verdict says `inconclusive`. */
+const failDetails: readonly (string | null)[] = ['beyond-budget', 'slower-not-cleared'];
+
 /** The record of a finished session of two arms, and of where and when it ran. */
 export function recordOf(
   plan: Plan,
@@ -89,7 +96,7 @@ export function recordOf(
       phase: cell.phase,
       marginPercent: cell.marginPercent,
       verdict: judged?.verdict ?? 'not-measured',
-      detail: comparison?.detail ?? null,
+      detail: comparison === undefined ? null : detailByRule(comparison),
       requestDeviation: requestDeviation(rates),
       samplesPerLaunch: plan.protocol.samples,
       rounds: ratios.map((lnRatio, round) => {
@@ -175,7 +182,9 @@ function cellCalibration(workload: string, id: string, same: readonly SessionRec
 function alarmsOf(same: readonly SessionRecord[]): Alarms {
   const all = same.flatMap((session) => session.cells);
   const judged = all.filter(({ verdict }) => !isRefused(verdict));
-  const failed = judged.filter(({ verdict }) => verdict === 'fail').length;
+  const failed = judged.filter(
+    ({ verdict, detail }) => verdict === 'fail' || failDetails.includes(detail),
+  ).length;
   return {
     cells: judged.length,
     failed,

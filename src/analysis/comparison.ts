@@ -5,7 +5,7 @@ import { clockMismatches } from './clock-agreement.js';
 import { orderReading, slotReading } from './controls/readings.js';
 import { type LogEffect, logEffect } from './effect.js';
 import type { Finding } from './finding.js';
-import { mismatchesOf } from './matching.js';
+import { isSameEngine, mismatchesOf } from './matching.js';
 import type { Launch, Observations } from './observations.js';
 import { type Parity, parityOf } from './parity.js';
 import { comparedRounds } from './summary.js';
@@ -15,6 +15,8 @@ export interface ComparisonAnalysis {
   arm: string;
   against: string;
   mismatches: Finding[];
+  /** Both are one binary in one configuration: no difference between them is a change. */
+  isSameEngine: boolean;
   parity: Parity;
   /** Null when no round has rates of both arms. */
   effect: LogEffect | null;
@@ -49,6 +51,7 @@ export function compareArms(
       ...mismatchesOf(plan, seen, arm, against, rounds),
       ...clockMismatches(plan, cell, base, head),
     ],
+    isSameEngine: isSameEngine(plan, seen, arm, against),
     parity: parityOf(plan, cell, base, head),
     effect,
     controls:

@@ -65,12 +65,17 @@ function rebuiltFindings(base: Build, again: Build): Finding[] {
   return [finding('binary-differs', message)];
 }
 
-/** A warning when `arm` and `against` are one engine and one configuration: whatever is measured is not a change. */
-export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
+/** `arm` and `against` are one engine and one configuration: whatever is measured is not a change. Never of what is simulated. */
+export function isSameEngine(plan: Plan, seen: Observations, arm: string, against: string): boolean {
   const [base, head] = [buildOf(seen, against), buildOf(seen, arm)];
-  if (plan.simulation !== undefined) return [];
-  if (base === undefined || base.revision.tree !== head?.revision.tree) return [];
-  if (base.binarySha256 !== head.binarySha256 || configuredApart(plan, arm, against)) return [];
+  if (plan.simulation !== undefined) return false;
+  if (base === undefined || base.revision.tree !== head?.revision.tree) return false;
+  return base.binarySha256 === head.binarySha256 && !configuredApart(plan, arm, against);
+}
+
+/** A warning when it is so. */
+export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
+  if (!isSameEngine(plan, seen, arm, against)) return [];
   const message = `${against} and ${arm} build the same engine: this compares it with itself`;
   return [finding('same-engine', message)];
 }

@@ -25,9 +25,13 @@ function claim({ effect }: SwitchEffect): string[] {
   return [effect.stands ? 'it matters' : 'not shown', `p ${probability(effect.adjustedP)}`];
 }
 
-function bounds(effect: { lowerPercent: number | null; upperPercent: number | null } | null): string[] {
+type Bounds = Pick<NonNullable<AblationCell['joint']>, 'lowerPercent' | 'upperPercent' | 'level'>;
+
+/** Two intervals of one contrast are alike only at one level, so each says its own. */
+function bounds(effect: Bounds | null): string[] {
   if (effect === null || effect.lowerPercent === null || effect.upperPercent === null) return ['-'];
-  return [`${signed(effect.lowerPercent)}`, `to ${signed(effect.upperPercent)}`];
+  const level = effect.level === null ? [] : [`at ${plainPercent(100 * effect.level)}`];
+  return [`${signed(effect.lowerPercent)}`, `to ${signed(effect.upperPercent)}`, ...level];
 }
 
 /** Cells of a line of the table, each as its own lines; the switch that changes most first, refused ones last. */
@@ -92,7 +96,7 @@ const texts = (own: AblationCell, ablation: Ablation, cell: CellVerdict | undefi
 ];
 
 const legend = ({ jointLevel, cells }: Ablation, { clock }: Verdict): string =>
-  `A change is that of the rate by ${clock === 'cpu' ? 'CPU' : 'wall'} time from off to on, in the mean over the arms of this design that differ in it. The intervals are those of Holm's steps: one leaves out no change just when "it matters" stands, with a chance of ${plainPercent(100 * jointLevel)} of any false claim over all ${cells.reduce((count, cell) => count + cell.switches.length, 0)}.`;
+  `A change is that of the rate by ${clock === 'cpu' ? 'CPU' : 'wall'} time from off to on, in the mean over the arms of this design that differ in it. The intervals in the table are those of Holm's steps, each two-sided at the level below it; that of all on against all off is one of its own, at its own level. One in the table leaves out no change just when "it matters" stands, with a chance of ${plainPercent(100 * jointLevel)} of any false claim over all ${cells.reduce((count, cell) => count + cell.switches.length, 0)}.`;
 
 const witnessTexts = ({ witnesses }: Ablation): string[] =>
   witnesses.map(({ switch: name, message }) => `${name}: ${message}`);

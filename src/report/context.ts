@@ -59,20 +59,20 @@ function armText(plan: Plan, entries: readonly Entry[], arm: Plan['arms'][number
     (entry): entry is EntryOf<'build'> => entry.kind === 'build' && entry.arms.includes(arm.name),
   );
   const switches = Object.entries(arm.switches).map(([name, value]) => `${name}=${value}`);
-  const defaults = arm.engine === 'embedded' ? 'switches at defaults' : 'no arguments';
+  const defaults = arm.engine === 'embedded' ? 'switches at defaults' : '';
   const planted = arm.plantedSlowdownPercent;
   const settings = [
     ...(arm.control === undefined ? [] : [`control ${arm.control}`]),
     ...(planted === undefined ? [] : [plantedText(planted)]),
-    ...[[...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : '')],
-  ].join(', ');
-  if (build === undefined) return `${arm.revision} (not built), ${settings}`;
+    [...switches, ...arm.arguments].join(' ') || (plan.arms.length > 1 ? defaults : ''),
+  ].filter((text) => text !== '');
+  if (build === undefined) return [`${arm.revision} (not built)`, ...settings].join(', ');
   const { requested, commit, tree, dirty } = build.revision;
   const source =
     commit === null ? `tree ${short(tree)}${dirty ? ', dirty: not a commit' : ''}` : `commit ${commit}`;
   const again = requested.startsWith('prebuilt:') ? ', a copy elsewhere' : ', built once more elsewhere';
   const place = build.elsewhere ? again : '';
-  return `${requested} (${source}), binary ${short(build.binarySha256)}${place}, ${settings}`;
+  return [`${requested} (${source})`, `binary ${short(build.binarySha256)}${place}`, ...settings].join(', ');
 }
 
 /** One line an arm; of an ablation the reference, and which switches the others turn. */
@@ -109,19 +109,23 @@ function telemetryText(entries: readonly Entry[]): string | null {
   const readings = seen.reduce((sum, { samples }) => sum + samples, 0);
   return [
     `${readings} readings`,
-    `at most ${(100 * most(seen.map(({ costShare }) => costShare))).toFixed(2)} % of the CPU time`,
+    `telemetry used at most ${(100 * most(seen.map(({ costShare }) => costShare))).toFixed(2)} % of the CPU time`,
     clocks.length === 0
       ? 'clock unknown'
       : `clock ${Math.round(Math.min(...clocks.map(({ low }) => low)))} to ${Math.round(most(clocks.map(({ high }) => high)))} MHz`,
-    degrees.length === 0 ? 'temperature unknown' : `at most ${Math.round(most(degrees))} degrees Celsius`,
+    ...(degrees.length === 0 ? [] : [`at most ${Math.round(most(degrees))} degrees Celsius`]),
   ].join(', ');
 }
 
-function protocolText({ protocol, decision }: Plan): string {
+function protocolText({ protocol, decision, design, rounds }: Plan): string {
+  const clock = `${protocol.clock === 'cpu' ? 'CPU' : 'wall'} time`;
+  const samples = `warm-ups ${protocol.warmups}, samples ${protocol.samples} a cell and launch`;
+  if (design !== undefined)
+    return `${samples}, ${rounds.length} round${rounds.length === 1 ? '' : 's'} to the end, ${clock}`;
   return [
-    `warm-ups ${protocol.warmups}, samples ${protocol.samples} a cell and launch`,
+    samples,
     `looks after ${decision.looks.join(', ')} rounds`,
-    `${protocol.clock === 'cpu' ? 'CPU' : 'wall'} time decides`,
+    `${clock} decides`,
     `${decision.interval} bounds at one-sided ${decision.levelPerLook}`,
   ].join(', ');
 }

@@ -4,6 +4,7 @@ import type { Verdict } from '../verdict/schema.js';
 import { delta, interval, parityText, ratio } from './format.js';
 import { launchesDetail, noiseDetail } from './noise.js';
 import type { Row } from './rows.js';
+import { stageRows } from './stages.js';
 
 export interface Detail {
   label: string;
@@ -27,7 +28,8 @@ function effectDetail({ cell, comparison }: Row): Detail[] {
 function sensitivityDetail({ comparison }: Row): Detail[] {
   const { effect } = comparison;
   if (effect === null || effect.minimumDetectablePercent === null) return [];
-  const more = effect.roundsStillNeeded;
+  // A fail is decided, also where more rounds could say by how much.
+  const more = comparison.verdict === 'fail' ? null : effect.roundsStillNeeded;
   const need = more === null ? '' : `; about ${more} more rounds to decide`;
   return [
     {
@@ -72,6 +74,11 @@ export function headline(verdict: Verdict): string {
   return `${word}: ${passed} of ${required.length} required cells pass`;
 }
 
-/** What the numbers are, once for all rows. */
-export const legend = (verdict: Verdict): string =>
-  `Rates are medians by ${verdict.clock === 'cpu' ? 'CPU' : 'wall'} time over all retained samples. The change is the centre of the rounds' own ratios, so it is not exactly the ratio of the two medians. Times of stages are medians by wall time.`;
+/** What the numbers are, once for all rows; empty where no row has any. */
+export function legend(verdict: Verdict, rows: readonly Row[], withStages: boolean): string {
+  if (rows.every(({ comparison }) => comparison.effect === null)) return '';
+  const clock = verdict.clock === 'cpu' ? 'CPU' : 'wall';
+  const stages = withStages && rows.some((row) => stageRows(row).length > 0);
+  const ofStages = stages ? ' Times of stages are medians by wall time.' : '';
+  return `Rates are medians by ${clock} time over all retained samples. The change is the centre of the rounds' own ratios, so it is not exactly the ratio of the two medians.${ofStages}`;
+}

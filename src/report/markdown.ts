@@ -7,6 +7,7 @@ import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
 import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from './format.js';
+import { firstNotes, laterReasons, laterWarnings } from './notes.js';
 import { type Row, rowsOf } from './rows.js';
 import { simulatedNotice } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
@@ -79,17 +80,18 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     ({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`,
   );
   const notes = [
-    ...verdict.reasons.map(({ code, message }) => `- ${markdownText(message)} (${code})`),
-    ...verdict.warnings.map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
+    ...laterReasons(verdict).map(({ code, message }) => `- ${markdownText(message)} (${code})`),
+    ...laterWarnings(verdict).map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
   ];
   const digests = `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`;
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
     bold(simulatedNotice(context.plan)),
     bold(headline(verdict)),
+    ...firstNotes(verdict).map(({ code, message }) => `${markdownText(message)} (${code})`),
     ablationMarkdown(verdict),
     rows.length === 0 ? '' : mainTable(rows),
-    rows.length === 0 ? '' : legend(verdict),
+    legend(verdict, rows, true),
     ...smallProtocol(context.plan).map(markdownText),
     controlList(verdict),
     notes.join('\n'),

@@ -2,9 +2,9 @@
 import { fewestRounds } from '../analysis/effect.js';
 import type { Plan } from '../plan/schema.js';
 
-/** Paragraphs for a plan with fewer rounds than any verdict needs; empty for others. */
-export function smallProtocol({ rounds: { length: rounds }, protocol: { samples } }: Plan): string[] {
-  if (rounds >= fewestRounds) return [];
+/** Paragraphs for a plan with fewer rounds than any verdict needs; empty for others, and for an ablation, which judges no budget. */
+export function smallProtocol({ rounds: { length: rounds }, protocol: { samples }, design }: Plan): string[] {
+  if (rounds >= fewestRounds || design !== undefined) return [];
   if (rounds > 1) {
     return [
       `Small protocol, ${rounds} rounds: the centre of their ratios is shown without bounds. Below ${fewestRounds} rounds no interval is exact at a useful level, and five rounds cannot be balanced; nothing can pass, and "no regression" cannot be said.`,

@@ -1,4 +1,5 @@
 /** Where the time went: stages of both arms side by side, the largest change first. */
+import type { Verdict } from '../verdict/schema.js';
 import type { Row } from './rows.js';
 
 export interface StageRow {
@@ -48,3 +49,11 @@ export function change({ baseMs, headMs }: StageRow): string {
   if (factor < 1.005) return 'same';
   return `${factor.toFixed(2)}x ${headMs < baseMs ? 'faster' : 'slower'}`;
 }
+
+/** Others used the machine, which CPU time bears and the wall time of stages does not: a terminal shows no stages then. */
+export const areStagesDisturbed = ({ clock, warnings }: Verdict): boolean =>
+  clock === 'cpu' && warnings.some(({ code }) => code === 'foreign-load');
+
+/** Why they are not there. */
+export const disturbedStages =
+  'Stages are left out: they are by wall time, and others used the machine. report.md has them.';

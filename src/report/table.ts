@@ -7,10 +7,11 @@ import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { plainText } from './escape.js';
 import { delta, rate, ratio, spread, workload } from './format.js';
+import { firstNotes, laterReasons, laterWarnings } from './notes.js';
 import { type Row, rowsOf } from './rows.js';
 import { simulatedNotice } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
-import { change, milliseconds, stageRows } from './stages.js';
+import { areStagesDisturbed, change, disturbedStages, milliseconds, stageRows } from './stages.js';
 import { labelled, wrap } from './wrap.js';
 
 const width = 80;
@@ -73,13 +74,13 @@ function stageLines(row: Row): string[] {
   return [...title, ...lines];
 }
 
-function rowText(row: Row): string {
+function rowText(row: Row, withStages: boolean): string {
   const { comparison, cell } = row;
   const title = `${workload(cell)}: ${comparison.arm} against ${comparison.against}`;
   const details = detailsOf(row).flatMap(({ label, text }) =>
     labelled(`  ${label}`, plainText(text), labelWidth + 2, width),
   );
-  return [...wrap(title, width), ...details, ...stageLines(row)].join('\n');
+  return [...wrap(title, width), ...details, ...(withStages ? stageLines(row) : [])].join('\n');
 }
 
 function controlText(verdict: Verdict): string {
@@ -95,20 +96,26 @@ export function renderTable(verdict: Verdict, context: ReportContext): string {
   const place = provenanceOf(context);
   const indent = Math.max(...place.map(({ label }) => label.length)) + 2;
   const told = rows.flatMap(({ comparison }) => comparison.reasons.map(({ message }) => message));
-  const notes = verdict.reasons.filter(({ message }) => !told.some((reason) => message.endsWith(reason)));
+  const notes = laterReasons(verdict).filter(
+    ({ message }) => !told.some((reason) => message.endsWith(reason)),
+  );
   const noteLines = [
     ...notes.map(({ code, message }) => `${message} [${code}]`),
-    ...verdict.warnings.map(({ code, message }) => `warning: ${message} [${code}]`),
+    ...laterWarnings(verdict).map(({ code, message }) => `warning: ${message} [${code}]`),
   ];
+  const withStages = !areStagesDisturbed(verdict);
+  const hasStages = rows.some((row) => stageRows(row).length > 0);
+  const head = [headline(verdict), ...firstNotes(verdict).map(({ code, message }) => `${message} [${code}]`)];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
     wrap(simulatedNotice(context.plan), width).join('\n'),
-    wrap(headline(verdict), width).join('\n'),
+    head.flatMap((line) => wrap(plainText(line), width)).join('\n'),
     ablationText(verdict),
     tableText(rows),
-    rows.length === 0 ? '' : wrap(legend(verdict), width).join('\n'),
+    wrap(legend(verdict, rows, withStages), width).join('\n'),
     ...smallProtocol(context.plan).map((text) => wrap(text, width).join('\n')),
-    ...rows.map(rowText),
+    ...rows.map((row) => rowText(row, withStages)),
+    hasStages && !withStages ? wrap(disturbedStages, width).join('\n') : '',
     controlText(verdict),
     noteLines.flatMap((line) => wrap(plainText(line), width)).join('\n'),
     place.flatMap(({ label, text }) => labelled(plainText(label), plainText(text), indent, width)).join('\n'),

@@ -8,14 +8,15 @@ import {
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
-import { plantedText } from '../matrix/planted.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { ablationOf, ablationReasons, ablationWarning } from './ablation.js';
 import { controlsOf, controlWarnings, leverReasons, orderReason } from './controls.js';
 import { exitCodeOf } from './exit-code.js';
 import { explain } from './explain.js';
+import { withoutFalseAlarm } from './false-alarm.js';
 import { holm } from './holm.js';
+import { plantedReasons } from './planted.js';
 import { worstOf } from './refusal.js';
 import { rounded } from './rounded.js';
 import {
@@ -123,6 +124,14 @@ function withoutUnsoundClaims(
   }));
 }
 
+/** What differs between an engine and itself is neither a slowdown nor a gain. */
+function withoutFalseAlarms(cell: CellVerdict, { look }: SettledCell): CellVerdict {
+  const comparisons = cell.comparisons.map((comparison) =>
+    comparisonAt(look, comparison.arm)?.isSameEngine === true ? withoutFalseAlarm(comparison) : comparison,
+  );
+  return { ...cell, comparisons, verdict: worstOf(comparisons.map(({ verdict }) => verdict)) };
+}
+
 function cellVerdict(plan: Plan, analysis: Analysis['cells'][number], settled: SettledCell): CellVerdict {
   const { id, promptTokens, chunk, phase, generatedTokens, required, marginPercent } = analysis.cell;
   const comparisons = settled.comparisons.map((comparison) =>
@@ -161,15 +170,6 @@ function narrowedReasons({ leftOut, matrix }: Plan): Finding[] {
   return [finding('narrowed', message)];
 }
 
-/** A slowdown that was planted is a test of the session: it may fail, as it should, and qualifies nothing. */
-function plantedReasons({ arms }: Plan): Finding[] {
-  return arms.flatMap(({ name, plantedSlowdownPercent: percent }) =>
-    percent === undefined
-      ? []
-      : [finding('planted', `arm ${name} has a ${plantedText(percent)}: this is no qualification`)],
-  );
-}
-
 function cellReasons(cell: CellVerdict): Finding[] {
   return cell.comparisons
     .filter((comparison) => comparison.verdict !== 'pass')
@@ -203,7 +203,7 @@ function warningsOf(
   const seen = settled.flatMap((cell) => cell.look.warnings);
   const optional = cells
     .filter((cell) => !cell.required && cell.verdict !== 'pass')
-    .map((cell) => finding('optional-cell', `${cell.id} is not required and did not pass: ${cell.verdict}`));
+    .map((cell) => finding('optional-cell', `${cell.id}: not required, and did not pass: ${cell.verdict}`));
   const told = plan.cells.flatMap(({ id }, index) => controlWarnings(plan, id, controls[index] ?? []));
   const few = plan.design === undefined ? fewRounds(plan) : [ablationWarning];
   const madeUp = plan.simulation
@@ -220,11 +220,14 @@ export function judge(plan: Plan, analysis: Analysis): Verdict {
     return own === undefined ? [] : [cellVerdict(plan, cell, own)];
   });
   const claimed = withoutUnsoundClaims(judged, settled, plan.decision.levelPerLook);
-  const cells = claimed.map(withoutNeedlessLimits);
+  const cells = claimed.map((cell, index) => {
+    const own = settled[index];
+    return withoutNeedlessLimits(own === undefined ? cell : withoutFalseAlarms(cell, own));
+  });
   const controls = settled.map(controlsOf);
   const required = cells.filter((cell) => cell.required);
   const session = sessionReasons(analysis);
-  const unqualified = [...narrowedReasons(plan), ...plantedReasons(plan)];
+  const unqualified = [...narrowedReasons(plan), ...plantedReasons(plan, cells)];
   const ablation = ablationOf(plan, cells, analysis.switchWitnesses);
   // A session that ended early lacks witnesses for that reason alone.
   const unwitnessed = session.verdict === 'pass' ? ablationReasons(ablation) : [];

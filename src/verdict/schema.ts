@@ -122,10 +122,11 @@ export const controlSchema = z.strictObject({
   /** The arm it is about; null when it is about all of them. */
   arm: z.string().nullable(),
   /**
-   * `exceeded`: the whole interval is beyond `limitPercent` (`lever-off`: not all of it is within; `order`: of the other sign than
-   * the effect), which refuses, demotes or warns; `not-taken` says why in `message`.
+   * `ok`: the whole interval is within plus or minus `limitPercent`. `exceeded`: all of it is beyond (`order`: of the other sign than
+   * the effect), which refuses, demotes or warns. `unclear`: neither, so that nothing is shown at this noise. `not-taken` says why
+   * in `message`.
    */
-  status: z.enum(['ok', 'exceeded', 'not-taken']),
+  status: z.enum(['ok', 'unclear', 'exceeded', 'not-taken']),
   percent: z.number().nullable(),
   lowerPercent: z.number().nullable(),
   upperPercent: z.number().nullable(),

@@ -35,6 +35,10 @@ export const asPercent = (log: number): number => 100 * Math.expm1(log);
 export const isBeyond = ({ lower, upper }: Estimate, limitPercent: number): boolean =>
   asPercent(lower) > limitPercent || asPercent(upper) < -limitPercent;
 
+/** The whole interval lies within plus or minus `limitPercent`. */
+export const isWithin = ({ lower, upper }: Estimate, limitPercent: number): boolean =>
+  asPercent(lower) >= -limitPercent && asPercent(upper) <= limitPercent;
+
 /** Only then can an interval around it be beyond: asked first where millions of them are looked at. */
 export const isCentreBeyond = (centre: number, limitPercent: number): boolean =>
   Math.abs(asPercent(centre)) > limitPercent;

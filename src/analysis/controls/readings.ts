@@ -8,12 +8,12 @@ import type { Launch } from '../observations.js';
 import { type Clock, rateOf } from '../rate.js';
 import { median } from '../statistics.js';
 import { type ComparedRound, retained } from '../summary.js';
-import { asPercent, type Estimate, isBeyond } from './interval.js';
+import { asPercent, type Estimate, isBeyond, isWithin } from './interval.js';
 import { leverOff } from './lever-off.js';
 import { nullArm } from './null-arm.js';
 import { orderEffect, pointsElsewhere, type TimedRate } from './order-effect.js';
 import { slotEffect } from './slot-effect.js';
-import { isUnsteady, warmUpChange, warmUpLimit } from './warm-up.js';
+import { warmUpChange, warmUpLimit } from './warm-up.js';
 
 type About = Pick<Control, 'name' | 'cell' | 'arm' | 'rounds'>;
 
@@ -26,7 +26,7 @@ function taken(
   about: About,
   estimate: Estimate,
   limitPercent: number | null,
-  status: 'ok' | 'exceeded',
+  status: 'ok' | 'unclear' | 'exceeded',
   message: string,
 ): Control {
   return {
@@ -39,6 +39,12 @@ function taken(
     message,
   };
 }
+
+/** Where an estimate lies against plus or minus a limit. */
+const statusOf = (estimate: Estimate, limitPercent: number): 'ok' | 'unclear' | 'exceeded' =>
+  isBeyond(estimate, limitPercent) ? 'exceeded' : isWithin(estimate, limitPercent) ? 'ok' : 'unclear';
+
+const limited = (limitPercent: number): string => `limit ±${plainPercent(limitPercent)}`;
 
 const notTaken = (about: About, message: string): Control => ({
   ...about,
@@ -64,8 +70,8 @@ export function nullReading(
     return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
   }
   const limit = cell.marginPercent * limits.nullShare;
-  const message = `${against} against itself ${shown(effect, about.rounds)}, at most ±${plainPercent(limit)} is borne`;
-  return taken(about, effect, limit, effect.moved ? 'exceeded' : 'ok', message);
+  const message = `${against} against itself ${shown(effect, about.rounds)}, ${limited(limit)}`;
+  return taken(about, effect, limit, statusOf(effect, limit), message);
 }
 
 /** Whether the rates of an arm were steady from the first retained sample of a launch to the last. */
@@ -86,11 +92,11 @@ export function warmUpReading(
     return notTaken(about, `${arm}: too few launches or samples to tell warming up from what prompts cost`);
   }
   const limit = warmUpLimit(cell.marginPercent);
-  const message = `${arm} ${shown(change, about.rounds)} from the first sample of a launch to the last, at most ±${plainPercent(limit)} is borne`;
-  return taken(about, change, limit, isUnsteady(change, cell.marginPercent) ? 'exceeded' : 'ok', message);
+  const message = `${arm} ${shown(change, about.rounds)} from the first sample of a launch to the last, ${limited(limit)}`;
+  return taken(about, change, limit, statusOf(change, limit), message);
 }
 
-/** A lever-off arm against the reference: exceeded unless shown to be within the margin on both sides. */
+/** A lever-off arm against the reference: in order only when shown to be within the margin on both sides. */
 export function leverOffReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
@@ -102,8 +108,15 @@ export function leverOffReading(
   const effect = leverOff(perRound, level, cell.marginPercent);
   if (effect === null) return notTaken(about, `${counted(about.rounds)}; an interval takes two`);
   const budget = plainPercent(cell.marginPercent);
-  const message = `${arm} against ${against} ${shown(effect, about.rounds)}, ${effect.equivalent ? '' : 'not '}shown to be within ±${budget}`;
-  return taken(about, effect, cell.marginPercent, effect.equivalent ? 'ok' : 'exceeded', message);
+  const beyond = isBeyond(effect, cell.marginPercent);
+  const status = effect.equivalent ? 'ok' : beyond ? 'exceeded' : 'unclear';
+  const found = {
+    ok: 'shown to be within',
+    exceeded: 'shown to be outside',
+    unclear: 'not shown to be within',
+  };
+  const message = `${arm} against ${against} ${shown(effect, about.rounds)}, ${found[status]} ±${budget}`;
+  return taken(about, effect, cell.marginPercent, status, message);
 }
 
 /** Second against first launch of a round. */
@@ -122,8 +135,8 @@ export function slotReading(
   if (effect === null)
     return notTaken(about, `${arm}: ${counted(rounds.length)}; three, in both orders, are needed`);
   const limit = cell.marginPercent * limits.slotShare;
-  const message = `${arm}: second launch of a round against the first ${shown(effect, rounds.length)}; the balanced order cancels it`;
-  return taken(about, effect, limit, isBeyond(effect, limit) ? 'exceeded' : 'ok', message);
+  const message = `${arm}: second launch of a round against the first ${shown(effect, rounds.length)}; ${limited(limit)}; the balanced order cancels it`;
+  return taken(about, effect, limit, statusOf(effect, limit), message);
 }
 
 function timedRates(cell: PlannedCell, rounds: readonly ComparedRound[], clock: Clock): TimedRate[] {

@@ -61,7 +61,21 @@ describe('the controls of a report', () => {
   test('are not taken with a reason', () => {
     const one = makePlan({ protocol: { ...protocol, looks: [1] } });
     const lines = controlLines(verdictOf(one));
-    assert.match(lines[0]?.text ?? '', /^not taken, 64\/32: 1 round of the null arm; an interval takes two/);
+    assert.match(
+      lines[0]?.text ?? '',
+      /^not taken in 64\/32: 1 round of the null arm; an interval takes two/,
+    );
+  });
+
+  test('that were not taken are one line a reason, with what was not taken', () => {
+    const one = makePlan({ cells, protocol: { ...protocol, samples: 1 } });
+    const warmUps = controlLines(verdictOf(one)).filter(({ label }) => label === 'warm-up');
+    assert.deepEqual(
+      warmUps.map(({ text }) => text),
+      [
+        'not taken of base, head in 64/32, 96/32: too few launches or samples to tell warming up from what prompts cost',
+      ],
+    );
   });
 
   test('are left out where there are none', () => {

@@ -5,6 +5,7 @@ import { renderMarkdown } from '../../../src/report/markdown.js';
 import { renderTable } from '../../../src/report/table.js';
 import {
   alterAnswers,
+  type Draft,
   type JournalOptions,
   makeJournal,
   makePlan,
@@ -16,12 +17,14 @@ const seed = {
   '401/512': { base: 94.59, head: 178.98 },
   '2048/2048': { base: 329.16, head: 298.97 },
 } as const;
-const plan = makePlan({
+const twoCells = {
   cells: [
     { promptTokens: 401, chunk: 512 },
     { promptTokens: 2048, chunk: 2048 },
   ],
-});
+};
+const plan = makePlan(twoCells);
+const wall = { warmups: 1, samples: 3, looks: [6], clock: 'wall' as const };
 const options: JournalOptions = {
   ms: ({ arm, cell, round, index }) => {
     const rates = seed[cell.id as keyof typeof seed];
@@ -112,6 +115,67 @@ describe('the table', () => {
       renderTable(verdict, { ...context, machine }).includes('2 x A CPU, 8 GiB, Linux, 6.1 (machine '),
     );
     assert.ok(renderTable(verdict, { ...context, machine: 'nonsense' }).includes('machine   machine '));
+  });
+});
+
+describe('what a report leaves out', () => {
+  const shown = (own: JournalOptions, of = plan): { text: string; markdown: string } => {
+    const run = { plan: of, entries: makeJournal(of, own) };
+    return { text: renderTable(verdictOf(of, own), run), markdown: renderMarkdown(verdictOf(of, own), run) };
+  };
+  const load = (foreignCpuShare: number) => ({
+    ...options,
+    alter: (draft: Draft): Draft => (draft.kind === 'load' ? { ...draft, foreignCpuShare } : draft),
+  });
+
+  test('are stages in a terminal, where CPU time decides and others used the machine', () => {
+    const busy = shown(load(0.6));
+    assert.match(busy.text, /foreign-load/);
+    assert.doesNotMatch(busy.text, /moe_gate_up|Times of stages/);
+    assert.match(busy.text.replaceAll('\n', ' '), /Stages are left out: they are by wall time/);
+    assert.match(busy.markdown, /moe_gate_up/);
+    const calm = shown(load(0.01));
+    assert.match(calm.text, /moe_gate_up/);
+    assert.doesNotMatch(calm.text, /Stages are left out/);
+  });
+
+  test('is what the rates are, where none are shown', () => {
+    const warm = alterAnswers(
+      () => true,
+      () => ({ cacheN: 16 }),
+    );
+    const refused = shown({ ...options, alter: warm });
+    for (const text of Object.values(refused)) assert.doesNotMatch(text, /Rates are medians/);
+    for (const text of Object.values(shown(options))) assert.match(text, /Rates are medians/);
+  });
+
+  test('are rounds that would decide what is decided', () => {
+    const ms: JournalOptions['ms'] = ({ arm, round }) => (arm === 'head' ? 102 + ((round % 3) - 1) : 100);
+    const { text } = shown({ ms });
+    assert.match(text, /slower-not-cleared/);
+    assert.doesNotMatch(text.replaceAll(/\s+/g, ' '), /more rounds/);
+  });
+
+  test('is a warning of each cell by itself', () => {
+    const slow = alterAnswers(
+      () => true,
+      ({ answer }) => ({ clientMs: answer.clientMs * 1.2 }),
+    );
+    const { text } = shown({ alter: slow }, makePlan({ ...twoCells, protocol: wall }));
+    assert.equal(text.match(/clocks-apart/g)?.length, 1);
+    assert.match(text, /warning: 401\/512, 2048\/2048: client and server clocks differ/);
+  });
+
+  test('are a temperature that nobody knows, and arguments that there are not', () => {
+    const cool = (draft: Draft): Draft => (draft.kind === 'telemetry' ? { ...draft, highestC: null } : draft);
+    const { text } = shown({ ...options, alter: cool });
+    assert.doesNotMatch(text, /temperature unknown|degrees/);
+    assert.match(text, /telemetry used at most 0\.01 % of the CPU time/);
+    const bare = makePlan({
+      arms: { base: { engine: 'node-llama-cpp' }, head: { engine: 'node-llama-cpp' } },
+    });
+    const { text: external } = shown({}, bare);
+    assert.doesNotMatch(external, /no arguments|, $/m);
   });
 });
 

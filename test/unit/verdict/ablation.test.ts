@@ -294,6 +294,18 @@ describe('the report of an ablation', () => {
       assert.equal(/exploratory/.test(text), kind === folded);
     });
 
+  test('says of each interval at which level it is, and nothing of what cannot pass', () => {
+    const plan = planOf('one-at-a-time', 3);
+    const run = { plan, entries: makeJournal(plan, options(plan)) };
+    const verdict = verdictOf(plan, options(plan));
+    for (const shown of [renderTable(verdict, run), renderMarkdown(verdict, run)]) {
+      const text = shown.replaceAll(/\s+/g, ' ');
+      assert.doesNotMatch(text, /Small protocol|nothing can pass|without bounds|bounds at one-sided|decides/);
+      assert.match(text, /All on against all off, as measured: [^,]+, \S+ % to \S+ % at 95 %/);
+      assert.equal(text.match(/ at (?:95|97\.5|98\.3|98\.8) %/g)?.length, 1 + names.length);
+    }
+  });
+
   test('shows the arm that is refused, with the reason', () => {
     const plan = planOf(folded, 2);
     const other = alterAnswers(

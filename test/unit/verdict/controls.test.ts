@@ -6,6 +6,7 @@ import type { Entry } from '../../../src/journal/entries.js';
 import type { MatrixInput } from '../../../src/matrix/schema.js';
 import { promptsInOrder } from '../../../src/plan/sample-order.js';
 import type { Plan } from '../../../src/plan/schema.js';
+import { controlLines } from '../../../src/report/controls.js';
 import { judge } from '../../../src/verdict/judge.js';
 import type { Control, Verdict } from '../../../src/verdict/schema.js';
 import { undecidedCells } from '../../../src/verdict/settle.js';
@@ -73,7 +74,7 @@ describe('the null arm', () => {
       assert.deepEqual(codesOf(reasons), ['null-arm-moved']);
       assert.match(
         only(reasons).message,
-        /base against itself [+-]\d+\.\d+ % \(.* to .*, 2 rounds\), at most ±1 %/,
+        /base against itself [+-]\d+\.\d+ % \(.* to .*, 2 rounds\), limit ±1 %/,
       );
       assert.equal(only(controlsOf(verdict, 'null')).status, 'exceeded');
       // Slot and order are of the effect, which a refused comparison does not show.
@@ -89,7 +90,15 @@ describe('the null arm', () => {
   test('whose two rounds do not agree shows nothing', () => {
     const ms = (place: Place): number =>
       (place.arm === 'null' ? (place.round === 0 ? 104 : 100) : 100) * noise(place);
-    assert.equal(verdictOf(plan, { ms }).exitCode, 0);
+    const verdict = verdictOf(plan, { ms });
+    assert.equal(verdict.exitCode, 0);
+    // Neither within its limit nor beyond: no refusal, and not in order either.
+    const { status, lowerPercent, upperPercent } = only(controlsOf(verdict, 'null'));
+    assert.ok((lowerPercent ?? 0) < -1 && (upperPercent ?? 0) > 1);
+    assert.equal(status, 'unclear');
+    assert.ok(
+      controlLines(verdict).some(({ text }) => /^cannot tell at this noise, 64\/32: base/.test(text)),
+    );
   });
 
   test('of one round is not taken', () => {
@@ -218,6 +227,16 @@ describe('a lever-off arm', () => {
       assert.match(only(reasons).message, /off against base [+-±]\d.* % \(/);
       assert.notEqual(effect?.minimumDetectablePercent, null);
     }
+  });
+
+  test('says whether it is outside of the budget or only not shown to be within', () => {
+    const noisy = (place: Place): number =>
+      100 * noise(place) * (place.arm === 'off' ? 1 + 0.05 * (place.round % 2) : 1);
+    const outside = only(controlsOf(verdictOf(plan, { ...times({ off: 1.05 }), alter }), 'lever-off'));
+    const unclear = only(controlsOf(verdictOf(plan, { ms: noisy, alter }), 'lever-off'));
+    assert.deepEqual([outside.status, unclear.status], ['exceeded', 'unclear']);
+    assert.match(outside.message, /, shown to be outside ±2 %$/);
+    assert.match(unclear.message, /, not shown to be within ±2 %$/);
   });
 
   test('that is not proved to be comparable shows nothing of the kind', () => {
