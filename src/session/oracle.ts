@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gradeOracle, type OracleCell, type OracleGrade, type OracleOutput } from '../analysis/oracle.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import type { RunningEngine } from '../engine/engine.js';
+import { inheritedVariables } from '../engine/launch.js';
 import { QualifyError } from '../errors.js';
 import { EvidenceFolder } from '../journal/evidence.js';
 import { guardPath } from '../machine/guard.js';
@@ -102,6 +103,7 @@ async function outputsWith(
     nonce: randomUUID(),
     place: { round: 0, position: 0 },
     plantedSlowdownPercent: undefined,
+    inherited: inheritedVariables(),
     switches: plan.arms.find(({ engine }) => engine === 'embedded')?.switches ?? {},
     arguments: fault === NO_FAULT ? [] : ['--plant-fault', fault],
     threads: plan.engine.threads,

@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { z } from 'zod';
 import { EmbeddedEngine } from '../../src/engine/adapters/embedded.js';
 import type { RunningEngine } from '../../src/engine/engine.js';
+import { inheritedVariables } from '../../src/engine/launch.js';
 import { cachedModel } from '../../src/engine/model-cache.js';
 import { EvidenceFolder } from '../../src/journal/evidence.js';
 import { plantedFaults } from '../../src/plan/planted-faults.js';
@@ -50,6 +51,7 @@ async function launch(name: string, modelPath: string, args: string[] = []): Pro
     nonce: randomUUID(),
     place: { round: 0, position: 0 },
     plantedSlowdownPercent: undefined,
+    inherited: inheritedVariables(),
     switches: {},
     arguments: args,
     threads: 2,
