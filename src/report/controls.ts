@@ -24,7 +24,8 @@ function linesOf(name: Control['name'], controls: readonly Control[]): Line[] {
     const all = own.filter((control) => control.status === status);
     const [most] = all.toSorted((a, b) => size(b) - size(a));
     if (most === undefined) return [];
-    const count = all.length === 1 ? word : `${word} (the largest of ${all.length})`;
+    const which = status === 'ok' ? 'largest' : 'first';
+    const count = all.length === 1 ? word : `${word} (the ${which} of ${all.length})`;
     return [{ label: name, text: `${count}, ${told(most)}`, status }];
   };
   return [...exceeded, ...summary('not-taken', 'not taken'), ...summary('ok', 'ok')];

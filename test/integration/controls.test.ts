@@ -133,3 +133,21 @@ describe('one round', () => {
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
   });
 });
+
+describe('a lever that no engine knows', () => {
+  test('is warned of before anything is measured, and the control says why it was not taken', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [2] });
+    const revisions = ['one', 'two'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const flags = ['--matrix', matrix, '--lever', 'FOO=0', '--rounds', '1', '--out', 'run'];
+    const { stdout, stderr } = await home.run('compare', ...revisions, ...flags);
+    assert.match(stderr, /^warning: arm lever-off: this engine has no switch FOO/m);
+    const [control] = home.verdict().controls.filter(({ name }) => name === 'lever-off');
+    assert.equal(control?.status, 'not-taken', stdout);
+    assert.match(
+      control?.message ?? '',
+      /not proved to be comparable with \S+: \S+-lever-off: asked for FOO=0, but the engine does not know it; give the lever/,
+    );
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+});

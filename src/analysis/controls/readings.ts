@@ -3,6 +3,7 @@ import type { PlannedCell } from '../../plan/schema.js';
 import { plainPercent, signedPercent } from '../../verdict/percent.js';
 import type { Control } from '../../verdict/schema.js';
 import type { LogEffect } from '../effect.js';
+import type { Finding } from '../finding.js';
 import { limits } from '../limits.js';
 import type { Launch } from '../observations.js';
 import { type Clock, rateOf } from '../rate.js';
@@ -16,6 +17,18 @@ import { slotEffect } from './slot-effect.js';
 import { isUnsteady, warmUpChange, warmUpLimit } from './warm-up.js';
 
 type About = Pick<Control, 'name' | 'cell' | 'arm' | 'rounds'>;
+
+/** The effects of rounds that are proved to be comparable, or the first proof that they lack. */
+export type Proof = { perRound: readonly number[] } | { lacks: Finding };
+
+/** What is missing and what to do about it, in the words of the finding, whose code the documentation explains. */
+function whyNot({ code, message }: Finding): string {
+  const remedy =
+    code === 'switch-not-applied'
+      ? 'give the lever a name and a value that this engine has, then measure again'
+      : `see ${code} in docs/validity.md, then measure again`;
+  return `${message}; ${remedy}`;
+}
 
 const counted = (rounds: number): string => `${rounds} round${rounds === 1 ? '' : 's'}`;
 
@@ -50,15 +63,18 @@ const notTaken = (about: About, message: string): Control => ({
   message,
 });
 
-/** The null arm against the reference, over the rounds that hold it. `perRound` is null when it is not proved to be comparable; `others` are those of the comparisons. */
+/** The null arm against the reference, over the rounds that hold it. `others` are those of the comparisons. */
 export function nullReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
-  perRound: readonly number[] | null,
+  proof: Proof,
   others: readonly (readonly number[])[],
 ): Control {
-  const about: About = { name: 'null', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
-  if (perRound === null) return notTaken(about, `${arm} is not proved to be ${against} once more`);
+  const about: About = { name: 'null', cell: cell.id, arm, rounds: 0 };
+  if ('lacks' in proof)
+    return notTaken(about, `${arm} is not proved to be ${against} once more: ${whyNot(proof.lacks)}`);
+  const { perRound } = proof;
+  about.rounds = perRound.length;
   const effect = nullArm(perRound, limits.vetoLevel, cell.marginPercent, others);
   if (effect === null) {
     return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
@@ -94,11 +110,14 @@ export function warmUpReading(
 export function leverOffReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
-  perRound: readonly number[] | null,
+  proof: Proof,
   level: number,
 ): Control {
-  const about: About = { name: 'lever-off', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
-  if (perRound === null) return notTaken(about, `${arm} is not proved to be comparable with ${against}`);
+  const about: About = { name: 'lever-off', cell: cell.id, arm, rounds: 0 };
+  if ('lacks' in proof)
+    return notTaken(about, `${arm} is not proved to be comparable with ${against}: ${whyNot(proof.lacks)}`);
+  const { perRound } = proof;
+  about.rounds = perRound.length;
   const effect = leverOff(perRound, level, cell.marginPercent);
   if (effect === null) return notTaken(about, `${counted(about.rounds)}; an interval takes two`);
   const budget = plainPercent(cell.marginPercent);

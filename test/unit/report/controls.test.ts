@@ -64,6 +64,14 @@ describe('the controls of a report', () => {
     assert.match(lines[0]?.text ?? '', /^not taken, 64\/32: 1 round of the null arm; an interval takes two/);
   });
 
+  test('that are not taken in several cells are told by the first', () => {
+    const controls = verdict.controls
+      .filter(({ name }) => name === 'null')
+      .map((control) => ({ ...control, status: 'not-taken' as const }));
+    const [line] = controlLines({ ...verdict, controls });
+    assert.match(line?.text ?? '', /^not taken \(the first of 2\), /);
+  });
+
   test('are left out where there are none', () => {
     const none = { ...verdict, controls: [] };
     for (const text of rendered(plan, none)) assert.doesNotMatch(text, /controls/i);
