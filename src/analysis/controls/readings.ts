@@ -1,4 +1,5 @@
 /** What the controls of a cell read at a look, as the verdict shows it. The sentences carry figures, so that a reader can judge for himself. */
+import { counted } from '../../counted.js';
 import type { PlannedCell } from '../../plan/schema.js';
 import { plainPercent, signedPercent } from '../../verdict/percent.js';
 import type { Control } from '../../verdict/schema.js';
@@ -30,10 +31,8 @@ function whyNot({ code, message }: Finding): string {
   return `${message}; ${remedy}`;
 }
 
-const counted = (rounds: number): string => `${rounds} round${rounds === 1 ? '' : 's'}`;
-
 const shown = ({ centre, lower, upper }: Estimate, rounds: number): string =>
-  `${signedPercent(Math.exp(centre))} (${signedPercent(Math.exp(lower))} to ${signedPercent(Math.exp(upper))}, ${counted(rounds)})`;
+  `${signedPercent(Math.exp(centre))} (${signedPercent(Math.exp(lower))} to ${signedPercent(Math.exp(upper))}, ${counted(rounds, 'round')})`;
 
 function taken(
   about: About,
@@ -77,7 +76,7 @@ export function nullReading(
   about.rounds = perRound.length;
   const effect = nullArm(perRound, limits.vetoLevel, cell.marginPercent, others);
   if (effect === null) {
-    return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
+    return notTaken(about, `${counted(about.rounds, 'round')} of the null arm; an interval takes two`);
   }
   const limit = cell.marginPercent * limits.nullShare;
   const message = `${against} against itself ${shown(effect, about.rounds)}, at most ±${plainPercent(limit)} is borne`;
@@ -119,7 +118,7 @@ export function leverOffReading(
   const { perRound } = proof;
   about.rounds = perRound.length;
   const effect = leverOff(perRound, level, cell.marginPercent);
-  if (effect === null) return notTaken(about, `${counted(about.rounds)}; an interval takes two`);
+  if (effect === null) return notTaken(about, `${counted(about.rounds, 'round')}; an interval takes two`);
   const budget = plainPercent(cell.marginPercent);
   const message = `${arm} against ${against} ${shown(effect, about.rounds)}, ${effect.equivalent ? '' : 'not '}shown to be within ±${budget}`;
   return taken(about, effect, cell.marginPercent, effect.equivalent ? 'ok' : 'exceeded', message);
@@ -139,7 +138,7 @@ export function slotReading(
     level,
   );
   if (effect === null)
-    return notTaken(about, `${arm}: ${counted(rounds.length)}; three, in both orders, are needed`);
+    return notTaken(about, `${arm}: ${counted(rounds.length, 'round')}; three, in both orders, are needed`);
   const limit = cell.marginPercent * limits.slotShare;
   const message = `${arm}: second launch of a round against the first ${shown(effect, rounds.length)}; the balanced order cancels it`;
   return taken(about, effect, limit, isBeyond(effect, limit) ? 'exceeded' : 'ok', message);
@@ -168,7 +167,10 @@ export function orderReading(
   const about: About = { name: 'order', cell: cell.id, arm, rounds: rounds.length };
   const timed = orderEffect(timedRates(cell, rounds, clock), effect.level);
   if (timed === null)
-    return notTaken(about, `${arm}: ${counted(rounds.length)} are too few to take a drift out`);
+    return notTaken(
+      about,
+      `${arm}: ${counted(rounds.length, 'round')} ${rounds.length === 1 ? 'is' : 'are'} too few to take a drift out`,
+    );
   const { deciding, centre } = effect;
   const contradicts = pointsElsewhere(timed, deciding);
   const message = `${arm} with a linear drift taken out ${shown(timed, rounds.length)}, by rounds ${signedPercent(Math.exp(centre))}`;
