@@ -1,6 +1,6 @@
 /** Runs prompts on the embedded engine, healthy and with each planted fault, one process each, and grades what comes back. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,11 +68,28 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
       minimumOutputTokens: plan.protocol.minimumOutputTokens,
     };
     return gradeOracle(rule, withOutputs(cells, outputs));
+  } catch (error) {
+    throw withItsFile(error, folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
     dismissGuard();
     await lock.release();
   }
+}
+
+const TAIL_LINES = 20;
+
+/** A failure that names a file of `folder`, with the end of the file instead: the folder goes when the command ends. */
+function withItsFile(error: unknown, folder: string): unknown {
+  if (!(error instanceof QualifyError) || !error.where?.startsWith(`${folder}/`)) return error;
+  const { code, message, exit, where } = error;
+  const text = existsSync(where) ? readFileSync(where, 'utf8').trimEnd() : '';
+  const tail = text.split('\n').slice(-TAIL_LINES).join('\n');
+  return new QualifyError(code, message.includes(tail) ? message : `${message}\n${tail}`, {
+    exit,
+    hint: 'Above is what was written last. To keep the whole log: qualify run with this matrix',
+    cause: error,
+  });
 }
 
 function buildOwn(progress: SessionProgress, signal: AbortSignal): Promise<EngineBuild> {

@@ -195,6 +195,15 @@ describe('qualify oracle', () => {
     assert.match(stdout, /Fault dropped-window-key strikes no prompt here/);
   });
 
+  test('says what the engine wrote when it fails, and names no file that is gone', async () => {
+    const arms = { base: { switches: { DFLASH_MOE_OWNERS: 'nonsense' } }, head: {} };
+    const { exitCode, stderr } = await run('oracle', matrixFile('nonsense', { arms }));
+    assert.equal(exitCode, 15, stderr);
+    assert.match(stderr, /DFLASH_MOE_OWNERS="nonsense" is not understood/);
+    assert.doesNotMatch(stderr, /qualify-oracle-|place named above/);
+    assert.match(stderr, /next: .*qualify run/);
+  });
+
   test('refuses a file that holds no prompts, or ids beyond the vocabulary', async () => {
     for (const [text, message] of [
       ['[]', /ERR_QUALIFY_PROMPTS_FILE/],
