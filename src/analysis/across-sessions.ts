@@ -89,10 +89,19 @@ function valuesOf(seen: Observations, arm: string, field: string): (string | nul
 const fieldsOf = ({ launches }: Observations): string[] =>
   launches.flatMap(({ conditions }) => Object.keys(conditions?.fields ?? {}));
 
-function differencesOf(arms: readonly string[], seen: Pair<Observations>): FieldAcross[] {
+/** What follows from the seed, which every session draws for itself. */
+const fieldsOfSeed: readonly string[] = ['workload.prompts'];
+
+function differencesOf(
+  arms: readonly string[],
+  seen: Pair<Observations>,
+  isExpected: (field: string) => boolean,
+): FieldAcross[] {
   const names = new Set(seen.flatMap(fieldsOf));
   const inOrder = fieldClasses.map(({ name }) => name).filter((name) => names.has(name));
-  const equal = [...new Set([...inOrder, ...names])].filter((field) => classOf(field).class === 'equal');
+  const equal = [...new Set([...inOrder, ...names])].filter(
+    (field) => classOf(field).class === 'equal' && !isExpected(field),
+  );
   const found = equal.flatMap((field) =>
     arms.flatMap((arm): FieldAcross[] => {
       const [first, second] = [valuesOf(seen[0], arm, field), valuesOf(seen[1], arm, field)];
@@ -110,12 +119,18 @@ function differencesOf(arms: readonly string[], seen: Pair<Observations>): Field
   });
 }
 
+/** The null arm controls its own session: there is nothing to say of it across two. */
+const comparedArms = ({ arms }: Plan): string[] =>
+  arms.filter(({ control }) => control !== 'null').map(({ name }) => name);
+
 /** Sets the second session against the first. Both must have been verified. */
 export function acrossSessions(first: SessionRecord, second: SessionRecord): AcrossSessions {
   const records = [first, second] as const;
   const seen = [observe(first.entries), observe(second.entries)] as const;
-  const theirs = second.plan.arms.map(({ name }) => name);
-  const arms = first.plan.arms.map(({ name }) => name).filter((name) => theirs.includes(name));
+  const [ours, theirs] = [comparedArms(first.plan), comparedArms(second.plan)];
+  const arms = ours.filter((name) => theirs.includes(name));
+  const isExpected = (field: string): boolean =>
+    first.plan.seed !== second.plan.seed && fieldsOfSeed.includes(field);
   const [left, right] = [first.verdict.cells, second.verdict.cells];
   const cells = left.flatMap((cell): CellAcross[] => {
     const other = right.find(({ id }) => id === cell.id);
@@ -135,6 +150,6 @@ export function acrossSessions(first: SessionRecord, second: SessionRecord): Acr
       const [base, head] = seen.map((each) => buildOf(each, arm)?.binarySha256);
       return { arm, sameBinary: base === undefined || head === undefined ? null : base === head };
     }),
-    differences: differencesOf(arms, seen),
+    differences: differencesOf(arms, seen, isExpected),
   };
 }

@@ -1,4 +1,5 @@
 /** How far the outputs of two arms are apart where rounding may differ: agreement on the best id, and log-probabilities. */
+import { counted } from '../counted.js';
 import type { Answer } from '../journal/entries.js';
 import type { Sample } from './observations.js';
 import { mean } from './statistics.js';
@@ -68,7 +69,7 @@ function flawOf(named: readonly (readonly [number, number])[], given: number, as
   const [ids, logs] = [named.map(([id]) => id), named.map(([, logProbability]) => logProbability)];
   const distinct = new Set(ids).size;
   if (ids.length !== asked || distinct !== asked) {
-    return `names ${ids.length} ids, ${distinct} of them distinct, where ${asked} were asked for`;
+    return `names ${counted(ids.length, 'id')}, ${distinct} of them distinct, where ${asked} were asked for`;
   }
   if (ids[0] !== given) return `names ${ids[0]} first, but gave ${given}`;
   const wild = logs.find((log) => !(log <= ROUNDING && log >= LOWEST));

@@ -2,7 +2,9 @@
  * What sessions of equal arms, and of one that was slowed down on purpose, say of a machine. The record of a session is kept in
  * `calibration.json`; the estimates are made from all of them anew, so that sessions pool.
  */
+
 import { z } from 'zod';
+import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
 import { engineNameSchema } from '../matrix/engines.js';
 import { phaseSchema, protocolSchema } from '../matrix/schema.js';
@@ -57,7 +59,7 @@ function workloadOf({ model, engine }: Plan): string {
       : 'path' in model
         ? model.path
         : 'simulated';
-  const threads = engine.threads === undefined ? [] : [`${engine.threads} threads`];
+  const threads = engine.threads === undefined ? [] : [counted(engine.threads, 'thread')];
   const cpus = engine.cpus === undefined ? [] : [`CPUs ${engine.cpus}`];
   return [name, ...threads, ...cpus].join(', ');
 }

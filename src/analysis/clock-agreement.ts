@@ -1,4 +1,5 @@
 /** Do two arms tell the time alike? A server that passes its time off as less in one arm would be the faster for it. */
+import { counted } from '../counted.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { fewestRounds, type LogEffect, type LogInterval, logEffect } from './effect.js';
 import { type Finding, finding } from './finding.js';
@@ -143,7 +144,7 @@ function cpuBeyondWall(cell: PlannedCell, launches: readonly Launch[]): Finding[
       const [cpu, wall] = (['cpu', 'wall'] as const).map((clock) => phaseMs(answer, cell.phase, clock));
       if (cpu == null || wall == null) return [];
       if (cpu <= wall * threads * (1 + limits.cpuShare) + limits.cpuMs) return [];
-      const message = `${prompt} in ${launch.id}: ${shown(cpu)} of CPU time in ${shown(wall)} on ${threads} threads`;
+      const message = `${prompt} in ${launch.id}: ${shown(cpu)} of CPU time in ${shown(wall)} on ${counted(threads, 'thread')}`;
       return [finding('cpu-beyond-wall', message)];
     });
   });

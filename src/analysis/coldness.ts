@@ -1,4 +1,5 @@
 /** Were the samples cold? Control applied and read back in each, the read-back shown to be alive, and nothing remembered. */
+import { counted } from '../counted.js';
 import type { PlannedCell } from '../plan/schema.js';
 import { condensed, type Finding, finding } from './finding.js';
 import { finished, type Launch, type Sample } from './observations.js';
@@ -26,7 +27,7 @@ function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
     grades.push({
       status: 'violated',
       code: 'cache-hit',
-      message: `${at}: ${cacheN} tokens came from a cache`,
+      message: `${at}: ${counted(cacheN, 'token')} came from a cache`,
     });
   }
   if (promptN === null) {

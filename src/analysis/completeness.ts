@@ -1,4 +1,5 @@
 /** Is everything that the plan asked for there? Named samples, not counts: a sample taken twice replaces nothing. */
+import { counted } from '../counted.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { roundsWith } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
@@ -26,13 +27,13 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
     const got = samplesOf(launch, cell.id, purpose);
     const ids = got.map((sample) => sample.prompt);
     if (ids.toSorted().join() !== wanted.toSorted().join()) {
-      const message = `${name}: ${got.length} of ${wanted.length} ${purpose} requests, or others than planned`;
+      const message = `${name}: ${got.length} of ${counted(wanted.length, `${purpose} request`)}, or others than planned`;
       return [finding('samples-missing', message)];
     }
     const asked = generatedTokens(plan, cell, purpose);
     const short = got.find(({ answer }) => answer.predictedN !== asked || answer.tokens.length !== asked);
     if (short !== undefined) {
-      const message = `${name}: ${short.prompt} gave ${short.answer.tokens.length} tokens, asked for ${asked}`;
+      const message = `${name}: ${short.prompt} gave ${counted(short.answer.tokens.length, 'token')}, asked for ${asked}`;
       return [finding('early-stop', message)];
     }
     // A count of tokens that is absent is a matter of coldness, not of the clock.
@@ -59,7 +60,9 @@ export function missingOf(plan: Plan, seen: Observations, cell: PlannedCell, rou
     }
     const wanted = roundsWith(plan, name, rounds);
     if (!wanted.every((round) => have.has(round))) {
-      return [finding('rounds-missing', `arm ${name} has ${have.size} of ${wanted.length} rounds`)];
+      return [
+        finding('rounds-missing', `arm ${name} has ${have.size} of ${counted(wanted.length, 'round')}`),
+      ];
     }
     return launches.flatMap((launch) => missingInLaunch(plan, cell, launch));
   });

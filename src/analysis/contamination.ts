@@ -1,4 +1,5 @@
 /** Was the machine the engine's own? Decided from telemetry by the rules of the plan, before any rate is looked at, for all arms alike. */
+import { counted } from '../counted.js';
 import type { Plan } from '../plan/schema.js';
 import { distinct, type Finding, finding } from './finding.js';
 import { finished, type Launch } from './observations.js';
@@ -39,7 +40,7 @@ function telemetryFindings(plan: Plan, launch: Launch): Finding[] {
   const rules = plan.protocol.invalidation;
   const findings: Finding[] = [];
   if ((telemetry.throttles ?? 0) > rules.throttles) {
-    const message = `${launch.id}: the CPU throttled itself ${telemetry.throttles} times for heat, at most ${rules.throttles} are borne; cool it, or lower its clock`;
+    const message = `${launch.id}: the CPU throttled itself ${counted(telemetry.throttles ?? 0, 'time')} for heat, at most ${rules.throttles} are borne; cool it, or lower its clock`;
     findings.push(finding('throttled', message));
   }
   const waited = telemetry.pressure?.memory ?? 0;
@@ -89,6 +90,6 @@ export function loadWarnings({ protocol }: Plan, launches: readonly Launch[]): F
   const shares = launches.map((launch) => launch.load?.foreignCpuShare ?? 0);
   const loaded = shares.filter((share) => share > limit);
   if (protocol.clock === 'wall' || loaded.length === 0) return [];
-  const message = `others used up to ${percent(Math.max(...loaded))} of the machine in ${loaded.length} of ${launches.length} launches; CPU time bears it, wall time does not`;
+  const message = `others used up to ${percent(Math.max(...loaded))} of the machine in ${loaded.length} of ${counted(launches.length, 'launch', 'es')}; CPU time bears it, wall time does not`;
   return [finding('foreign-load', message)];
 }

@@ -1,4 +1,5 @@
 /** Did a switch change what ran? A switch that only changes what the engine says is no switch. */
+import { counted } from '../counted.js';
 import type { Plan } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { finished, type Launch } from './observations.js';
@@ -67,7 +68,8 @@ function brokenPromises(launch: Launch, name: string, promised: Promised, counte
   const state = stateOf(name, switches);
   const ran = sumOf(counters, promised.counter);
   const told = `${launch.id}: ${name}=${switches[name]}, yet its kernels`;
-  if (state === 'off' && ran > 0) return [finding('switch-without-effect', `${told} ran ${ran} times`)];
+  if (state === 'off' && ran > 0)
+    return [finding('switch-without-effect', `${told} ran ${counted(ran, 'time')}`)];
   if (state === 'on' && hasWhatItNeeds(promised, switches) && ran === 0)
     return [finding('switch-without-effect', `${told} never ran`)];
   return [];

@@ -2,6 +2,7 @@
  * Output parity: the same prompt must give the same output in both arms, or at level bounded one within the limits of the plan,
  * after each arm has agreed with itself.
  */
+import { counted } from '../counted.js';
 import { sha256, tokensDigest } from '../digest.js';
 import type { ParityLevel } from '../matrix/schema.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
@@ -195,7 +196,7 @@ export function parityOf(
   });
   if (differing.length > 0) {
     const what = level === 'exact' ? 'tokens or logits' : 'tokens';
-    const message = `${what} differ for ${differing.length} of ${left.size} prompts, first ${differing[0]}`;
+    const message = `${what} differ for ${differing.length} of ${counted(left.size, 'prompt')}, first ${differing[0]}`;
     return result('different', 'outputs-differ', message);
   }
   if (vacuous !== undefined) return result('vacuous', vacuous.code, vacuous.message);

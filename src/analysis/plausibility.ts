@@ -1,4 +1,5 @@
 /** Can the times be true? The client's clock against the server's, and the server's against what a clock can tell. */
+import { counted } from '../counted.js';
 import type { PlannedCell } from '../plan/schema.js';
 import { claimedMs } from './clock-agreement.js';
 import { distinct, type Finding, finding } from './finding.js';
@@ -33,6 +34,6 @@ export function clockWarnings(cell: PlannedCell, samples: readonly Sample[]): Fi
     return gap > limits.clockMs && gap > limits.clockShare * sample.answer.clientMs;
   });
   if (apart.length === 0) return [];
-  const message = `${cell.id}: client and server clocks differ by more than 2 % and 5 ms in ${apart.length} of ${samples.length} samples`;
+  const message = `${cell.id}: client and server clocks differ by more than 2 % and 5 ms in ${apart.length} of ${counted(samples.length, 'sample')}`;
   return [finding('clocks-apart', message)];
 }

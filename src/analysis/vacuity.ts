@@ -1,4 +1,5 @@
 /** Do the outputs prove anything? Equal outputs are worth what an unequal engine could not also have produced. */
+import { counted } from '../counted.js';
 import type { ParityLevel } from '../matrix/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
@@ -112,7 +113,7 @@ export function vacuityOf(
   const long = outputs.filter((output) => output.long);
   const shortest = Math.min(...long.map((output) => output.tokens.length));
   if (shortest < minimum)
-    return vacuous(`an output has ${shortest} tokens; under ${minimum} they prove nothing`);
+    return vacuous(`an output has ${counted(shortest, 'token')}; under ${minimum} they prove nothing`);
   const distinctTokens = new Set(outputs.flatMap((output) => output.tokens)).size;
   if (distinctTokens < limits.distinctTokens) {
     return vacuous(

@@ -8,9 +8,10 @@ import { readRegular } from '../manifest/evidence-index.js';
 import { PLAN_FILE, readRecord } from '../manifest/run-folder.js';
 import { verifyRun } from '../manifest/verify.js';
 import { renderAcrossSessions } from '../report/across-sessions.js';
+import { findRun } from './find-run.js';
 import { answer, answerJson, startProgress } from './output.js';
 
-const isRun = (name: string): boolean => existsSync(join(name, PLAN_FILE));
+const isRun = (name: string): boolean => existsSync(join(findRun(name), PLAN_FILE));
 
 const usage = (message: string, hint: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_USAGE', message, { exit: 'usage', hint });
@@ -32,7 +33,7 @@ export function runFolders(names: readonly string[]): readonly [string, string] 
   }
   if (more.length > 0)
     throw usage(`${runs.length} run folders at once.`, 'Give two: the second is set against the first.');
-  return [first, second];
+  return [findRun(first), findRun(second)];
 }
 
 /** What is true of a run only when the whole of it holds. */
@@ -41,6 +42,8 @@ async function readVerified(folder: string): Promise<SessionRecord> {
     await verifyRun(folder);
   } catch (error) {
     if (!(error instanceof QualifyError)) throw error;
+    // It names the folder itself, and what to do about it.
+    if (error.code === 'ERR_QUALIFY_RUN_UNFINISHED') throw error;
     throw new QualifyError(error.code, `${folder} does not hold: ${error.message}`, {
       exit: error.exit,
       cause: error,

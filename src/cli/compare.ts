@@ -19,7 +19,10 @@ export function register(program: Command): void {
     program
       .command('compare')
       .description('compare revisions side by side; the first is what the others are compared against')
-      .argument('<first>', 'a branch, a commit, "worktree", or prebuilt:<folder>; or a run folder')
+      .argument(
+        '<first>',
+        'a branch, a commit, "worktree", or prebuilt:<folder>; a run folder or the name of its session',
+      )
       .argument('<others...>', 'one or more of the same')
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
       .addOption(leverOption())

@@ -1,6 +1,8 @@
 /** `qualify matrix list|show|lint`: the matrices there are, and whether one of yours can be planned. */
+
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
+import { counted } from '../counted.js';
 import { builtInNames } from '../matrix/built-in.js';
 import { cellId } from '../matrix/cell-id.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -40,9 +42,8 @@ function show(name: string, flags: { resolved?: true; json?: true }): void {
 function lint(names: string[]): void {
   for (const name of names) {
     const { matrix, digest, source } = loadMatrix(name);
-    const cells = matrix.cells.length;
     answer(
-      `${source}: fine, ${cells} cell${cells === 1 ? '' : 's'}, ${Object.keys(matrix.arms).length} arms, sha256 ${digest}`,
+      `${source}: fine, ${counted(matrix.cells.length, 'cell')}, ${counted(Object.keys(matrix.arms).length, 'arm')}, sha256 ${digest}`,
     );
     for (const warning of switchWarnings(matrix.arms)) note(`${source}: warning: ${warning}`);
   }

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { sha256 } from '../digest.js';
 import { EXIT } from '../exit-codes.js';
-import { loadMatrix } from '../matrix/load.js';
 import { narrow } from '../matrix/narrow.js';
 import { buildPlan } from '../plan/build.js';
 import { describeOracle } from '../report/oracle.js';
@@ -12,6 +11,7 @@ import { promptsOfFile, promptsOfPlan } from '../session/oracle-prompts.js';
 import { interruptSignal } from './interrupt.js';
 import { cellOption } from './options.js';
 import { answer, answerJson, note, startProgress } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
 
 interface OracleFlags {
   prompts?: string;
@@ -26,7 +26,7 @@ interface OracleFlags {
 const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
 
 async function grade(name: string, flags: OracleFlags): Promise<void> {
-  const { matrix, leftOut } = narrow(loadMatrix(name).matrix, flags.cell);
+  const { matrix, leftOut } = narrow(loadRealMatrix(name), flags.cell);
   const seed = flags.seed ?? randomBytes(32).toString('hex');
   const plan = buildPlan(matrix, { session: 'oracle-only', leftOut, seed: seedOf(seed) });
   const cells =

@@ -9,6 +9,7 @@ import { renderMarkdown } from '../report/markdown.js';
 import { renderTable } from '../report/table.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
+import { findRun, RUN_ARGUMENT } from './find-run.js';
 import { answer, note } from './output.js';
 import { describeTrust } from './verify.js';
 
@@ -19,7 +20,8 @@ const renderers = {
   csv: renderCsv,
 };
 
-async function report(folder: string, { format }: { format: keyof typeof renderers }): Promise<void> {
+async function report(run: string, { format }: { format: keyof typeof renderers }): Promise<void> {
+  const folder = findRun(run);
   // A report that looks like ours is believed: what does not hold is never rendered.
   const { signer } = await verifyRun(folder);
   const { verdict, ...record } = await readRecord((path) => readRegular(folder, path));
@@ -35,7 +37,7 @@ export function register(program: Command): void {
   program
     .command('report')
     .description('check a finished run and print its report, the losing cell first')
-    .argument('<run>', 'the run folder')
+    .argument('<run>', RUN_ARGUMENT)
     .addOption(new Option('--format <format>', 'how').choices(Object.keys(renderers)).default('table'))
     .addHelpText(
       'after',

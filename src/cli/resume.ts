@@ -1,9 +1,9 @@
 /** `qualify resume`: goes on with a run that did not come to its end. */
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { engineRepository } from '../revision/resolve.js';
 import { resumeSession } from '../session/resume.js';
+import { findRun, RUN_ARGUMENT } from './find-run.js';
 import { interruptSignal } from './interrupt.js';
 import { withProgress } from './session-command.js';
 
@@ -12,19 +12,11 @@ interface Flags {
   json?: true;
 }
 
-const RUNS = '.qualify/runs';
-
-/** A folder, or the name of a session whose run is where runs are by default. */
-function runFolderOf(run: string): string {
-  const named = join(RUNS, run);
-  return resolve(!existsSync(run) && existsSync(named) ? named : run);
-}
-
 export function register(program: Command): void {
   program
     .command('resume')
     .description('go on with a run that was killed, interrupted or broke: same plan, same order')
-    .argument('<run>', `the run folder, or the name of a session in ${RUNS}`)
+    .argument('<run>', RUN_ARGUMENT)
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table')
     .addHelpText(
@@ -40,7 +32,7 @@ export function register(program: Command): void {
       const repository = await engineRepository(process.cwd());
       await withProgress(flags.json === true, (progress) =>
         resumeSession({
-          runFolder: runFolderOf(run),
+          runFolder: resolve(findRun(run)),
           repository,
           wait: flags.wait === true,
           progress,

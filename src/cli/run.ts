@@ -1,7 +1,7 @@
 /** `qualify run`: one matrix, as it stands. */
 import type { Command } from 'commander';
-import { loadMatrix } from '../matrix/load.js';
 import { engineRepository } from '../revision/resolve.js';
+import { loadRealMatrix } from './real-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
 
 export function register(program: Command): void {
@@ -11,7 +11,6 @@ export function register(program: Command): void {
       .description('run a matrix: build, launch, measure, prove, decide and sign')
       .argument('<matrix>', 'a built-in matrix (qualify matrix list) or a YAML file'),
   ).action(async (name: string, flags: SessionFlags) => {
-    const { matrix } = loadMatrix(name);
-    await runAndPrint(matrix, await engineRepository(process.cwd()), flags);
+    await runAndPrint(loadRealMatrix(name), await engineRepository(process.cwd()), flags);
   });
 }

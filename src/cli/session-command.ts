@@ -7,6 +7,7 @@ import type { Entry } from '../journal/entries.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
 import { plantSlowdown } from '../matrix/planted.js';
 import type { Matrix } from '../matrix/schema.js';
+import { switchWarnings } from '../matrix/switch-names.js';
 import { renderTable } from '../report/table.js';
 import { wrap } from '../report/wrap.js';
 import type { SessionProgress } from '../session/context.js';
@@ -44,8 +45,9 @@ export const sessionOptions = (command: Command): Command =>
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table');
 
-/** Runs, prints, and sets the exit code to the verdict's. */
+/** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code to the verdict's. */
 export function runAndPrint(matrix: Matrix, repository: string, flags: SessionFlags): Promise<void> {
+  for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
   return withProgress(flags.json === true, (progress) =>
     runSession({
       matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),

@@ -2,10 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'yaml';
 import { type AblationOptions, ablationMatrix } from '../matrix/ablate.js';
-import { loadMatrix } from '../matrix/load.js';
 import { switchWarnings } from '../matrix/switch-names.js';
 import { engineRepository } from '../revision/resolve.js';
 import { answer, note } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
 
 const DEFAULT_MATRIX = 'switches';
@@ -76,16 +76,17 @@ export function register(program: Command): void {
     .addHelpText('after', HELP)
     .action(async (name: string, flags: SwitchesFlags) => {
       const kind = flags.design ? 'folded-plackett-burman' : 'one-at-a-time';
-      const matrix = ablationMatrix(loadMatrix(name).matrix, {
+      const matrix = ablationMatrix(loadRealMatrix(name), {
         kind,
         from: flags.from,
         factors: flags.switch,
         rounds: flags.rounds ?? ROUNDS[kind],
         cells: flags.cell,
       });
-      for (const warning of switchWarnings(matrix.arms).slice(0, 1)) note(`warning: ${warning}`);
-      if (flags.print) answer(stringify(matrix, { aliasDuplicateObjects: false }));
-      else {
+      if (flags.print) {
+        for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
+        answer(stringify(matrix, { aliasDuplicateObjects: false }));
+      } else {
         const { rounds: _rounds, cell: _cell, ...session } = flags;
         await runAndPrint(matrix, await engineRepository(process.cwd()), session);
       }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
+import { findRun, RUN_ARGUMENT } from './find-run.js';
 import { answer, answerJson } from './output.js';
 
 interface Options {
@@ -14,7 +15,7 @@ export function register(program: Command): void {
   program
     .command('verify')
     .description('check the signature of a run, every digest, and every number against the journal')
-    .argument('<run>', 'folder of the run, such as .qualify/runs/SESSION')
+    .argument('<run>', RUN_ARGUMENT)
     .option('--key <key>', 'take only this signer: a .pub.pem or .pub file, or a fingerprint SHA256:…')
     .option('--explain', 'say what each check found')
     .option('--json', 'print JSON')
@@ -23,7 +24,8 @@ export function register(program: Command): void {
       '\nExits 0 when everything holds, whatever the verdict of the run is, and 16 when anything does not.\n' +
         'Without --key, only a key of your own folder (see `qualify keys list`) says who signed.',
     )
-    .action(async (run: string, options: Options) => {
+    .action(async (name: string, options: Options) => {
+      const run = findRun(name);
       try {
         const verification = await verifyRun(run, options.key === undefined ? {} : { key: options.key });
         if (options.json) answerJson(toJson(run, verification));

@@ -25,6 +25,8 @@ export interface LaunchSpec {
   place: { round: number; position: number };
   /** See `plantedSlowdownPercent` of an arm. */
   plantedSlowdownPercent: number | undefined;
+  /** What the process inherits, see `inheritedVariables`. */
+  inherited: Readonly<Record<string, string>>;
   switches: Readonly<Record<string, string>>;
   arguments: readonly string[];
   threads: number | undefined;

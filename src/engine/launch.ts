@@ -19,16 +19,21 @@ const INHERITED = ['PATH', 'LANG'] as const;
 /** All that reaches an engine: what it inherits, and its own empty folders. Everything else must be a switch of the arm. */
 export const ENVIRONMENT_ALLOWED = [...INHERITED, 'HOME', 'TMPDIR'] as const;
 
+/** What an engine inherits of an environment: by default of our own. */
+export const inheritedVariables = (
+  own: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> =>
+  Object.fromEntries(
+    INHERITED.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const])),
+  );
+
 /** The whole environment of an engine: what it inherits, what is of this launch alone, then the arm's switches. */
 export function engineEnvironment(
   ofLaunch: Readonly<Record<string, string>>,
   switches: Readonly<Record<string, string>>,
-  own: NodeJS.ProcessEnv = process.env,
+  inherited: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const inherited = INHERITED.flatMap((name) =>
-    own[name] === undefined ? [] : [[name, own[name]] as const],
-  );
-  return { ...Object.fromEntries(inherited), ...ofLaunch, ...switches };
+  return { ...inherited, ...ofLaunch, ...switches };
 }
 
 /** The port of the line `{"event":"listening","port":N,…}`; null for any other line. */

@@ -1,6 +1,8 @@
 /** Draws the conclusions again: looks, verdict and report from plan and journal, to be compared by their bytes. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { analyse } from '../analysis/analyse.js';
+import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { judge } from '../verdict/judge.js';
@@ -41,7 +43,7 @@ function replayLooks(plan: Plan, entries: readonly Entry[]): number {
     if (look.rounds !== plan.decision.looks[at] || !isDeepStrictEqual(look.undecided, expected)) {
       throw invalid(
         JOURNAL_FILE,
-        `line ${look.seq + 1} goes on with ${look.undecided.join(' ') || 'no cell'} after ${look.rounds} rounds; ` +
+        `line ${look.seq + 1} goes on with ${look.undecided.join(' ') || 'no cell'} after ${counted(look.rounds, 'round')}; ` +
           `by the rule it is ${expected.join(' ') || 'no cell'} after ${plan.decision.looks[at]}`,
       );
     }

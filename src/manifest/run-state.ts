@@ -40,5 +40,5 @@ export const noRun = (message: string, runFolder: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_NO_RUN', message, {
     exit: 'usage',
     where: runFolder,
-    hint: `Give the folder that holds ${ENVELOPE_FILE}, by default .qualify/runs/SESSION`,
+    hint: `Give the folder that holds ${ENVELOPE_FILE}, or the name of a session in .qualify/runs`,
   });

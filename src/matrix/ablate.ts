@@ -1,4 +1,5 @@
 /** Makes the matrix of an ablation out of an ordinary one. Pure. */
+import { counted } from '../counted.js';
 import { QualifyError } from '../errors.js';
 import { switchesOf } from './design-rules.js';
 import { designRows } from './folded-design.js';
@@ -54,7 +55,7 @@ export function ablationMatrix(matrix: Matrix, options: AblationOptions): Matrix
   const factors = options.factors ?? factorsOf(low, high);
   if (factors.length === 0 || factors.length > 16) {
     throw refuse(
-      `${factors.length} switches: an ablation has from 1 to 16`,
+      `${counted(factors.length, 'switch', 'es')}: an ablation has from 1 to 16`,
       `name them (--switch NAME=LOW,HIGH), or a matrix whose first and last arm differ in switches`,
     );
   }

@@ -21,15 +21,22 @@ export const knownSwitches: readonly string[] = [
 
 const families = /^(DFLASH|GGML_CUDA)_/;
 
-/** A warning for each switch of the embedded engine that may be misspelt: of its families, or near to one, and not known. */
+/**
+ * A warning for each switch of the embedded engine that may be misspelt: of its families, near to one, or a lever, and not known. It
+ * names the first arm that has it.
+ */
 export function switchWarnings(arms: Matrix['arms']): string[] {
-  return Object.entries(arms).flatMap(([arm, { engine, switches }]) =>
+  const told = new Set<string>();
+  return Object.entries(arms).flatMap(([arm, { engine, switches, control }]) =>
     Object.keys(switches).flatMap((name) => {
       const near = suggest(name, knownSwitches);
-      const doubtful = families.test(name) || near !== undefined;
-      if (engine !== 'embedded' || knownSwitches.includes(name) || !doubtful) return [];
+      const isLever = control === 'lever-off';
+      const doubtful = families.test(name) || near !== undefined || isLever;
+      if (engine !== 'embedded' || knownSwitches.includes(name) || !doubtful || told.has(name)) return [];
+      told.add(name);
       const hint = near === undefined ? '' : `: did you mean ${near}?`;
-      return [`arm ${arm}: this engine has no switch ${name}${hint}`];
+      const unless = isLever ? ' (unless the change brings it, this arm proves nothing)' : '';
+      return [`arm ${arm}: this engine has no switch ${name}${unless}${hint}`];
     }),
   );
 }

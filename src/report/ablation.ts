@@ -1,6 +1,8 @@
 /** What an ablation found, for a terminal and as Markdown: one table of switches a cell, the joint effect, pairs to look at. */
+
 import Table from 'cli-table3';
 import { markdownTable } from 'markdown-table';
+import { counted } from '../counted.js';
 import type { Ablation, AblationCell, SwitchEffect } from '../verdict/ablation-schema.js';
 import { plainPercent, signedPercent } from '../verdict/percent.js';
 import type { CellVerdict, Verdict } from '../verdict/schema.js';
@@ -51,13 +53,13 @@ const heads = ['switch, off -> on', 'change', 'interval', 'by Holm'];
 
 function noiseText({ noise, switches }: AblationCell, { rounds, kind }: Ablation): string {
   const how = kind === 'one-at-a-time' ? 'one switch at a time' : 'folded Plackett-Burman design';
-  const size = `${how}, ${switches.length} switch${switches.length === 1 ? '' : 'es'}, ${rounds} round${rounds === 1 ? '' : 's'}`;
+  const size = `${how}, ${counted(switches.length, 'switch', 'es')}, ${counted(rounds, 'round')}`;
   if (noise.percent === null) return `${size}: nothing tells the noise, so there are no intervals.`;
   const from =
     noise.from === 'replicates'
       ? 'from the arms repeated over rounds'
       : 'from what single switches do not explain, effects of pairs among it';
-  return `${size}. One launch varies by ${plainPercent(noise.percent)} (${noise.freedom} degrees of freedom, ${from}).`;
+  return `${size}. One launch varies by ${plainPercent(noise.percent)} (${noise.freedom} degree${noise.freedom === 1 ? '' : 's'} of freedom, ${from}).`;
 }
 
 function jointText({ joint }: AblationCell, cell: CellVerdict | undefined): string[] {

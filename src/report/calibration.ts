@@ -1,6 +1,8 @@
 /** A calibration as people read it, 80 columns wide. */
+
 import type { Calibration, CellCalibration, Planted, SessionRecord } from '../analysis/calibration.js';
 import type { Bounded } from '../analysis/noise.js';
+import { counted } from '../counted.js';
 import { plainText } from './escape.js';
 import { labelled, wrap } from './wrap.js';
 
@@ -14,16 +16,13 @@ const signed = (share: number): string => `${share < 0 ? '' : '+'}${percent(shar
 const range = ({ lower, upper }: Bounded, show = percent): string => `${show(lower)} to ${show(upper)}`;
 const points = (value: number): string => value.toFixed(value < 1 ? 2 : 1);
 const marginText = ({ rounds, ...own }: CellCalibration['margins'][number]): string =>
-  `${points(own.percent)} % by ${rounds} rounds (${points(own.lowerPercent)} to ${points(own.upperPercent)})`;
+  `${points(own.percent)} % by ${counted(rounds, 'round')} (${points(own.lowerPercent)} to ${points(own.upperPercent)})`;
 
 function cellLines({ workload, id, noise, margins }: CellCalibration): Line[] {
   const { request, launch, launchToRequest, round, slot } = noise;
   const ofRequests = launchToRequest === null ? '' : `, ${launchToRequest.toFixed(2)} times that of requests`;
   return [
-    [
-      id,
-      `${workload}; ${noise.rounds} rounds of ${noise.sessions} A/A session${noise.sessions === 1 ? '' : 's'}`,
-    ],
+    [id, `${workload}; ${counted(noise.rounds, 'round')} of ${counted(noise.sessions, 'A/A session')}`],
     [
       '  requests',
       request === null ? 'one a launch: not known' : `${percent(request)} CV inside of launches`,
@@ -52,7 +51,7 @@ function alarmLines({ alarms }: Calibration): Line[] {
 function plantedLine({ percent: planted, found, cells }: Planted): Line {
   const told = cells.map(({ id, verdict, detail, rounds, marginPercent }) => {
     const how = detail === null ? verdict : `${verdict}, ${detail}`;
-    return `${id} ${how} after ${rounds} rounds under a margin of ${marginPercent} %`;
+    return `${id} ${how} after ${counted(rounds, 'round')} under a margin of ${marginPercent} %`;
   });
   return ['planted', `slowdown of ${planted} %: ${found ? 'found' : 'NOT FOUND'}; ${told.join('; ')}`];
 }

@@ -1,8 +1,11 @@
 /** What a report says beside the verdict: which builds, which model, which machine, how to check it. */
+
 import { z } from 'zod';
+import { counted } from '../counted.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
+import { looksText } from './looks.js';
 import { simulationText } from './simulated.js';
 
 /** Where a report takes its provenance from: the files of the run folder, so that anyone renders the same bytes. */
@@ -95,7 +98,7 @@ function armLines(plan: Plan, entries: readonly Entry[]): Provenance[] {
 /** The threads and instruction set that the launches report, once each. */
 function engineText(entries: readonly Entry[]): string {
   const ready = entries.filter((entry): entry is EntryOf<'ready'> => entry.kind === 'ready');
-  const texts = ready.map(({ witness }) => `${witness.threads} threads, ${witness.isa}`);
+  const texts = ready.map(({ witness }) => `${counted(witness.threads, 'thread')}, ${witness.isa}`);
   return [...new Set(texts)].join('; ') || 'never ready';
 }
 
@@ -108,7 +111,7 @@ function telemetryText(entries: readonly Entry[]): string | null {
   const most = (values: readonly number[]): number => Math.max(...values);
   const readings = seen.reduce((sum, { samples }) => sum + samples, 0);
   return [
-    `${readings} readings`,
+    counted(readings, 'reading'),
     `telemetry used at most ${(100 * most(seen.map(({ costShare }) => costShare))).toFixed(2)} % of the CPU time`,
     clocks.length === 0
       ? 'clock unknown'
@@ -120,11 +123,10 @@ function telemetryText(entries: readonly Entry[]): string | null {
 function protocolText({ protocol, decision, design, rounds }: Plan): string {
   const clock = `${protocol.clock === 'cpu' ? 'CPU' : 'wall'} time`;
   const samples = `warm-ups ${protocol.warmups}, samples ${protocol.samples} a cell and launch`;
-  if (design !== undefined)
-    return `${samples}, ${rounds.length} round${rounds.length === 1 ? '' : 's'} to the end, ${clock}`;
+  if (design !== undefined) return `${samples}, ${counted(rounds.length, 'round')} to the end, ${clock}`;
   return [
     samples,
-    `looks after ${decision.looks.join(', ')} rounds`,
+    looksText(decision.looks),
     `${clock} decides`,
     `${decision.interval} bounds at one-sided ${decision.levelPerLook}`,
   ].join(', ');

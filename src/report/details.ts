@@ -1,4 +1,5 @@
 /** What stands under a table for each comparison: bounds, proofs, the other clock, reasons. Plain text, not escaped. */
+import { counted } from '../counted.js';
 import { plainPercent } from '../verdict/percent.js';
 import type { Verdict } from '../verdict/schema.js';
 import { delta, interval, parityText, ratio } from './format.js';
@@ -15,7 +16,7 @@ function effectDetail({ cell, comparison }: Row): Detail[] {
   const { effect } = comparison;
   if (effect === null) return [];
   const level = effect.level === null ? '' : `, one-sided ${(100 * effect.level).toFixed(2)} %`;
-  const rounds = `${effect.rounds} round${effect.rounds === 1 ? '' : 's'}`;
+  const rounds = counted(effect.rounds, 'round');
   const bounds = effect.lower === null ? interval(effect) : `${interval(effect)} (${rounds}${level})`;
   return [
     {
@@ -30,7 +31,7 @@ function sensitivityDetail({ comparison }: Row): Detail[] {
   if (effect === null || effect.minimumDetectablePercent === null) return [];
   // A fail is decided, also where more rounds could say by how much.
   const more = comparison.verdict === 'fail' ? null : effect.roundsStillNeeded;
-  const need = more === null ? '' : `; about ${more} more rounds to decide`;
+  const need = more === null ? '' : `; about ${counted(more, 'more round')} to decide`;
   return [
     {
       label: 'sees',
@@ -51,13 +52,17 @@ export function detailsOf(row: Row): Detail[] {
   const { cell, comparison } = row;
   const { parity } = comparison;
   const digest = parity.sha256 === null ? '' : `, sha256 ${parity.sha256.slice(0, 16)}`;
-  const positions = parity.distance === undefined ? '' : `, ${parity.distance.positions} positions`;
+  const positions =
+    parity.distance === undefined ? '' : `, ${counted(parity.distance.positions, 'position')}`;
   return [
     ...effectDetail(row),
     ...sensitivityDetail(row),
     ...noiseDetail(row),
     ...launchesDetail(row),
-    { label: 'parity', text: `${parityText(comparison)} (${parity.pairs} pairs${positions}${digest})` },
+    {
+      label: 'parity',
+      text: `${parityText(comparison)} (${counted(parity.pairs, 'pair')}${positions}${digest})`,
+    },
     { label: 'cold', text: cell.coldness.status },
     ...otherClockDetail(row),
     ...comparison.reasons.map(({ code, message }) => ({ label: 'why', text: `${message} [${code}]` })),

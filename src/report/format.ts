@@ -1,4 +1,5 @@
 /** Numbers and names as the reports print them. */
+import { counted } from '../counted.js';
 import { signedPercent } from '../verdict/percent.js';
 import type { ArmSummary, CellVerdict, Comparison, Effect } from '../verdict/schema.js';
 
@@ -27,7 +28,7 @@ export const ratio = (effect: Effect): string => `(${effect.ratio.toFixed(2)}x)`
 /** `+88.3 % to +90.1 %`, or why there is none. */
 export const interval = ({ lower, upper, rounds }: Effect): string =>
   lower === null || upper === null
-    ? `no interval from ${rounds} round${rounds === 1 ? '' : 's'}`
+    ? `no interval from ${counted(rounds, 'round')}`
     : `${signedPercent(lower)} to ${signedPercent(upper)}`;
 
 /** `pass, improved`. */

@@ -1,11 +1,14 @@
 /** A plan as people read it. */
+
 import { fewestRounds } from '../analysis/effect.js';
+import { counted } from '../counted.js';
 import { plantedText } from '../matrix/planted.js';
 import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { plainText } from './escape.js';
+import { looksText } from './looks.js';
 import { simulationText } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
 import { labelled } from './wrap.js';
@@ -18,9 +21,6 @@ export function duration(seconds: number): string {
 }
 
 type Arm = Plan['arms'][number];
-
-const counted = (count: number, what: string, plural = 's'): string =>
-  `${count} ${what}${count === 1 ? '' : plural}`;
 
 const bytes = (count: number): string =>
   count < 1e9 ? `${Math.ceil(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
@@ -65,7 +65,7 @@ function tooFew(plan: Plan): [string, string][] {
 function nullArm({ protocol: { nullRounds } }: Plan, { nullArm: cost }: Estimate): [string, string][] {
   if (nullRounds === 0)
     return [['warning', 'no null arm: nothing will show what the machine makes up by itself']];
-  const text = `in ${counted(nullRounds, 'round')}: ${counted(cost.launches, 'launch', 'es')}, up to ${duration(cost.seconds)} of the time below`;
+  const text = `in ${counted(nullRounds, 'round')}: ${counted(cost.launches, 'launch', 'es')}, about ${duration(cost.seconds)} of the time below`;
   return [['null arm', text]];
 }
 
@@ -78,6 +78,14 @@ function ablated({ design }: Plan): [string, string][] {
 function simulated(plan: Plan): [string, string][] {
   const text = simulationText(plan);
   return text === null ? [] : [['SIMULATED', text]];
+}
+
+/** A guess for a machine that does nothing else. */
+function timeText({ decision: { looks } }: Plan, { seconds }: Estimate): string {
+  const first = duration(seconds.firstLook);
+  const whole =
+    looks.length === 1 ? first : `${first} to the first look, ${duration(seconds.cap)} to the last,`;
+  return `about ${whole} on a quiet machine; builds and the making of a model come on top`;
 }
 
 /** Two columns of 80: labels that are wider stand alone, so that a digest always fits on one line. */
@@ -106,7 +114,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
     ],
     [
       'decision',
-      `${decision.rule} by ${protocol.clock} time, looks after ${decision.looks.join(', ')} rounds, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
+      `${decision.rule} by ${protocol.clock} time, ${looksText(decision.looks)}, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
     ...ablated(plan),
     ...simulated(plan),
@@ -114,11 +122,11 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
     ...narrowed(plan),
     ...warnings.map((text): [string, string] => ['warning', text]),
     ...nullArm(plan, cost),
-    ['launches', `${cost.launches} at most, ${cost.requests} requests, ${cost.promptTokens} prompt tokens`],
     [
-      'time',
-      `up to ${duration(cost.seconds.firstLook)} to the first look, ${duration(cost.seconds.cap)} to the last; builds and the making of a model come on top`,
+      'launches',
+      `${cost.launches} at most, ${counted(cost.requests, 'request')}, ${counted(cost.promptTokens, 'prompt token')}`,
     ],
+    ['time', timeText(plan, cost)],
     [
       'disk',
       `model ${bytes(cost.diskBytes.model)}, builds ${bytes(cost.diskBytes.builds)}, run folder ${bytes(cost.diskBytes.runFolder)}`,

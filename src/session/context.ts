@@ -16,6 +16,8 @@ export interface SessionContext {
   readonly journal: Journal;
   readonly evidence: EvidenceFolder;
   readonly telemetry: Telemetry;
+  /** What every engine of the session inherits, also after it was resumed from another shell. */
+  readonly inherited: Readonly<Record<string, string>>;
   readonly progress: SessionProgress;
   /** Aborts when the user or the system wants the session to end. */
   readonly signal: AbortSignal;

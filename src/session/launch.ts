@@ -53,6 +53,7 @@ function specOf(
     nonce: `${plan.session}.${randomUUID()}`,
     place: { round, position },
     plantedSlowdownPercent: arm.plantedSlowdownPercent,
+    inherited: context.inherited,
     switches: arm.switches,
     arguments: arm.arguments,
     threads: plan.engine.threads,

@@ -1,12 +1,13 @@
 /** Runs prompts on the embedded engine, healthy and with each planted fault, one process each, and grades what comes back. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gradeOracle, type OracleCell, type OracleGrade, type OracleOutput } from '../analysis/oracle.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import type { RunningEngine } from '../engine/engine.js';
+import { inheritedVariables } from '../engine/launch.js';
 import { QualifyError } from '../errors.js';
 import { EvidenceFolder } from '../journal/evidence.js';
 import { guardPath } from '../machine/guard.js';
@@ -67,11 +68,28 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
       minimumOutputTokens: plan.protocol.minimumOutputTokens,
     };
     return gradeOracle(rule, withOutputs(cells, outputs));
+  } catch (error) {
+    throw withItsFile(error, folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
     dismissGuard();
     await lock.release();
   }
+}
+
+const TAIL_LINES = 20;
+
+/** A failure that names a file of `folder`, with the end of the file instead: the folder goes when the command ends. */
+function withItsFile(error: unknown, folder: string): unknown {
+  if (!(error instanceof QualifyError) || !error.where?.startsWith(`${folder}/`)) return error;
+  const { code, message, exit, where } = error;
+  const text = existsSync(where) ? readFileSync(where, 'utf8').trimEnd() : '';
+  const tail = text.split('\n').slice(-TAIL_LINES).join('\n');
+  return new QualifyError(code, message.includes(tail) ? message : `${message}\n${tail}`, {
+    exit,
+    hint: 'Above is what was written last. To keep the whole log: qualify run with this matrix',
+    cause: error,
+  });
 }
 
 function buildOwn(progress: SessionProgress, signal: AbortSignal): Promise<EngineBuild> {
@@ -102,6 +120,7 @@ async function outputsWith(
     nonce: randomUUID(),
     place: { round: 0, position: 0 },
     plantedSlowdownPercent: undefined,
+    inherited: inheritedVariables(),
     switches: plan.arms.find(({ engine }) => engine === 'embedded')?.switches ?? {},
     arguments: fault === NO_FAULT ? [] : ['--plant-fault', fault],
     threads: plan.engine.threads,

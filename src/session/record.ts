@@ -6,6 +6,7 @@ import { EmbeddedEngine } from '../engine/adapters/embedded.js';
 import { NodeLlamaCppEngine } from '../engine/adapters/node-llama-cpp.js';
 import { SimulatedEngineAdapter } from '../engine/adapters/simulated.js';
 import type { Engine } from '../engine/engine.js';
+import { inheritedVariables } from '../engine/launch.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import { EvidenceFolder } from '../journal/evidence.js';
@@ -57,7 +58,9 @@ export function record(
 ): Promise<QualifyError | null> {
   const evidence = new EvidenceFolder(runFolder);
   const journal = new Journal(join(runFolder, JOURNAL_FILE));
-  const context: SessionContext = { plan, journal, evidence, telemetry: new Telemetry(), progress, signal };
+  const inherited = inheritedVariables();
+  const telemetry = new Telemetry();
+  const context: SessionContext = { plan, journal, evidence, telemetry, inherited, progress, signal };
   begin(context);
   return untilEnd(context, { revisions });
 }

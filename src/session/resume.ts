@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { inheritedVariables } from '../engine/launch.js';
 import { endLeftOver } from '../engine/left-over.js';
 import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
@@ -19,6 +20,7 @@ import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
+import type { Plan } from '../plan/schema.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { resolveArms } from './arm-builds.js';
 import { conclude } from './conclude.js';
@@ -119,7 +121,18 @@ function reopen(
   removeUnknownLogs(runFolder, found.entries);
   const { progress, signal } = options;
   const evidence = new EvidenceFolder(runFolder);
-  return { plan, journal, evidence, telemetry: new Telemetry(), progress, signal };
+  const inherited = inheritedBefore(plan, found.entries);
+  return { plan, journal, evidence, telemetry: new Telemetry(), inherited, progress, signal };
+}
+
+/** What the session's engines inherited so far: our own shell, or `npx`, may have another PATH. Before the first launch, ours. */
+function inheritedBefore(plan: Plan, entries: readonly Entry[]): Record<string, string> {
+  // An arm whose switches are among them says nothing of what was inherited.
+  const plain = plan.arms.filter(({ switches }) => Object.keys(inheritedVariables(switches)).length === 0);
+  const first = entries.find(
+    (entry) => entry.kind === 'launch' && plain.some(({ name }) => name === entry.arm),
+  );
+  return inheritedVariables(first?.kind === 'launch' ? first.environment : undefined);
 }
 
 function removeConclusions(runFolder: string): void {

@@ -1,4 +1,5 @@
 /** The sentences of a verdict: what the bounds say, and what they cannot say. */
+
 import {
   fewestRounds,
   type LogEffect,
@@ -6,6 +7,7 @@ import {
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { type Finding, finding } from '../analysis/finding.js';
+import { counted } from '../counted.js';
 import { plainPercent, signedPercent } from './percent.js';
 import { type Decision, logMargin } from './zone.js';
 
@@ -14,7 +16,7 @@ function tooFew(effect: LogEffect): Finding {
   const more = fewestRounds - rounds;
   const message =
     rounds === 1
-      ? `one round: what the change did cannot be told from what this launch and this minute did; no interval, no "no regression"; ${more} more rounds give one`
+      ? `one round: what the change did cannot be told from what this launch and this minute did; no interval, no "no regression"; ${counted(more, 'more round')} give one`
       : `${rounds} rounds are too few for an interval; ${fewestRounds} are the fewest, ${more} more${seen(effect)}`;
   return finding('too-few-rounds', message);
 }
@@ -49,7 +51,9 @@ export function explain(effect: LogEffect, decision: Decision, marginPercent: nu
   if (decision.verdict !== 'inconclusive') return [];
   const more = roundsStillNeeded(effect, logMargin(marginPercent));
   const need =
-    more === null ? '; no number of rounds would decide it soon' : `; about ${more} more rounds would decide`;
+    more === null
+      ? '; no number of rounds would decide it soon'
+      : `; about ${counted(more, 'more round')} would decide`;
   return [
     finding(
       'undecided',

@@ -1,4 +1,5 @@
 /** From analysis to verdict: refusals before statistics, the zone rule, claims by Holm, the exit code. */
+
 import type { Analysis, LookAnalysis } from '../analysis/analyse.js';
 import {
   fewestRounds,
@@ -8,6 +9,7 @@ import {
   roundsStillNeeded,
 } from '../analysis/effect.js';
 import { distinct, type Finding, finding } from '../analysis/finding.js';
+import { counted } from '../counted.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { ablationOf, ablationReasons, ablationWarning } from './ablation.js';
@@ -186,10 +188,10 @@ function fewRounds(plan: Plan): Finding[] {
   const [first, ...others] = smallCells(plan);
   if (first === undefined) return [];
   const cap = capOf(plan, first);
-  const counted = `${cap} round${cap === 1 ? '' : 's'}`;
+  const rounds = counted(cap, 'round');
   const message =
     others.length + 1 === plan.cells.length
-      ? `the plan has ${counted}: no cell can pass below ${fewestRounds}`
+      ? `the plan has ${rounds}: no cell can pass below ${fewestRounds}`
       : `${[first, ...others].map(({ id }) => id).join(', ')} cannot pass: capped below ${fewestRounds} rounds`;
   return [finding('few-rounds', message)];
 }

@@ -1,6 +1,6 @@
 /** `qualify compare RUN_A RUN_B` by the real CLI, on run folders of two sessions. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
@@ -58,6 +58,31 @@ describe('qualify compare of two run folders', () => {
     assert.equal(result.exitCode, 16, result.stdout);
     assert.match(result.stderr, /two does not hold: verdict\.json/);
     assert.equal(result.stdout, '');
+  });
+
+  test('takes the names of sessions, as verify and report do', async (t) => {
+    const home = await twoRuns(t);
+    mkdirSync(home.path('.qualify', 'runs'), { recursive: true });
+    for (const run of ['one', 'two']) renameSync(home.path(run), home.path('.qualify', 'runs', run));
+    const compared = await home.run('compare', 'one', 'two');
+    assert.equal(compared.exitCode, 14, compared.stderr);
+    assert.match(compared.stdout, /in \.qualify\/runs\/two/);
+    for (const command of ['verify', 'report']) {
+      const result = await home.run(command, 'one');
+      assert.equal(result.exitCode, 0, result.stderr);
+    }
+    const nowhere = await home.run('verify', 'three');
+    assert.equal(nowhere.exitCode, 64);
+    assert.match(nowhere.stderr, /there is no run folder three/);
+  });
+
+  test('names a run that is not finished once, and how to go on with it', async (t) => {
+    const home = await twoRuns(t);
+    for (const name of ['manifest.dsse.json', 'verdict.json']) rmSync(home.path('two', name));
+    const result = await home.run('compare', 'one', 'two');
+    assert.equal(result.exitCode, 16, result.stderr);
+    assert.match(result.stderr, /qualify: two is not finished/);
+    assert.match(result.stderr, /next: .*qualify resume two/);
   });
 
   test('refuses what makes no sense with exit code 64', async (t) => {

@@ -45,7 +45,7 @@ describe('the null arm of a session', () => {
     );
     assert.deepEqual([estimate.launches, estimate.nullArm.launches], [14, 2]);
     const described = await home.run('plan', matrix, '--seed', 'a seed');
-    assert.match(described.stdout, /null arm +in 2 rounds: 2 launches, up to \d+ \w+ of the time below/);
+    assert.match(described.stdout, /null arm +in 2 rounds: 2 launches, about \d+ \w+ of the time below/);
 
     const result = await home.run('run', matrix, '--out', 'run', '--seed', 'a seed');
     assert.equal(result.exitCode, 0, result.stdout + result.stderr);
@@ -130,6 +130,24 @@ describe('one round', () => {
     assert.match(text, /31 % of comparisons of equal things/);
     assert.match(text, /no p, no interval, and no "no regression"/);
     assert.match(readFileSync(home.path('run', 'report.md'), 'utf8'), /Small protocol, one launch/);
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+});
+
+describe('a lever that no engine knows', () => {
+  test('is warned of before anything is measured, and the control says why it was not taken', async (t) => {
+    const home = newHome(t);
+    const matrix = home.fakeMatrix({}, { looks: [2] });
+    const revisions = ['one', 'two'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const flags = ['--matrix', matrix, '--lever', 'FOO=0', '--rounds', '1', '--out', 'run'];
+    const { stdout, stderr } = await home.run('compare', ...revisions, ...flags);
+    assert.match(stderr, /^warning: arm lever-off: this engine has no switch FOO/m);
+    const [control] = home.verdict().controls.filter(({ name }) => name === 'lever-off');
+    assert.equal(control?.status, 'not-taken', stdout);
+    assert.match(
+      control?.message ?? '',
+      /not proved to be comparable with \S+: \S+-lever-off: asked for FOO=0, but the engine does not know it; give the lever/,
+    );
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
   });
 });

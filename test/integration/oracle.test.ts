@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { z } from 'zod';
 import { EmbeddedEngine } from '../../src/engine/adapters/embedded.js';
 import type { RunningEngine } from '../../src/engine/engine.js';
+import { inheritedVariables } from '../../src/engine/launch.js';
 import { cachedModel } from '../../src/engine/model-cache.js';
 import { EvidenceFolder } from '../../src/journal/evidence.js';
 import { plantedFaults } from '../../src/plan/planted-faults.js';
@@ -50,6 +51,7 @@ async function launch(name: string, modelPath: string, args: string[] = []): Pro
     nonce: randomUUID(),
     place: { round: 0, position: 0 },
     plantedSlowdownPercent: undefined,
+    inherited: inheritedVariables(),
     switches: {},
     arguments: args,
     threads: 2,
@@ -191,6 +193,15 @@ describe('qualify oracle', () => {
     assert.equal(exitCode, 0);
     assert.match(stdout, /prompt-1 .*\n.*prompt-2 /);
     assert.match(stdout, /Fault dropped-window-key strikes no prompt here/);
+  });
+
+  test('says what the engine wrote when it fails, and names no file that is gone', async () => {
+    const arms = { base: { switches: { DFLASH_MOE_OWNERS: 'nonsense' } }, head: {} };
+    const { exitCode, stderr } = await run('oracle', matrixFile('nonsense', { arms }));
+    assert.equal(exitCode, 15, stderr);
+    assert.match(stderr, /DFLASH_MOE_OWNERS="nonsense" is not understood/);
+    assert.doesNotMatch(stderr, /qualify-oracle-|place named above/);
+    assert.match(stderr, /next: .*qualify run/);
   });
 
   test('refuses a file that holds no prompts, or ids beyond the vocabulary', async () => {

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { NodeLlamaCppEngine, peerCommand } from '../../src/engine/adapters/node-llama-cpp.js';
 import { examineProcess, peerFolder, readPeer, requirePeer } from '../../src/engine/adapters/peer-package.js';
 import type { CompletionRequest, LaunchSpec } from '../../src/engine/engine.js';
+import { inheritedVariables } from '../../src/engine/launch.js';
 import { cachedModel } from '../../src/engine/model-cache.js';
 import { QualifyError } from '../../src/errors.js';
 import { EvidenceFolder } from '../../src/journal/evidence.js';
@@ -58,6 +59,7 @@ const spec = (changes: Partial<LaunchSpec>): LaunchSpec => ({
   nonce: 'a nonce',
   place: { round: 0, position: 0 },
   plantedSlowdownPercent: undefined,
+  inherited: inheritedVariables(),
   switches: {},
   arguments: [],
   threads: 2,

@@ -74,6 +74,27 @@ describe('qualify resume', () => {
     assert.equal((await home.run('verify', `.qualify/runs/${session}`)).exitCode, 0);
   });
 
+  test('from another shell gives engines what they inherited before', async (t) => {
+    const home = await killedRun(t);
+    const inherited = () =>
+      home
+        .journal()
+        .flatMap((entry) =>
+          entry.kind === 'launch' ? [[entry.environment.PATH, entry.environment.LANG].join(' ')] : [],
+        );
+    const [before] = inherited();
+    const environment = { PATH: `${process.env.PATH}:/another`, LANG: 'xx_YY' };
+    const result = await home.start(['resume', 'run'], { environment }).finished;
+    assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
+    assert.deepEqual([...new Set(inherited())], [before]);
+    assert.equal(inherited().length, 3);
+    assert.deepEqual(
+      home.verdict().reasons.filter(({ code }) => code === 'field-differs'),
+      [],
+    );
+    assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+
   test('begins a session that was killed before its first line', async (t) => {
     const home = await killedRun(t);
     for (const left of ['', '{"seq":0,"kin']) {

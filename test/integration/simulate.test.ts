@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { harnessFolder } from '../../src/harness.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
 import { type Plan, planSchema } from '../../src/plan/schema.js';
@@ -136,13 +137,35 @@ describe('qualify simulate', () => {
       ['simulate', '--cv', '-1%'],
       ['simulate', '--slow-hits', '3%'],
       ['simulate', '--slow-hits', '3%:1%'],
-      ['compare', 'HEAD', 'worktree', '--matrix', 'simulated'],
     ];
     for (const command of commands) {
       const result = await home.run(...command);
       assert.equal(result.exitCode, 64, `${command.join(' ')}: ${result.stderr}`);
     }
   });
+});
+
+test('only simulate takes a simulated matrix: a pass of it must not look like one of an engine', async (t) => {
+  const home = newHome(t);
+  const commands = [
+    ['run', 'simulated'],
+    ['switches', 'simulated', '--switch', 'FAKE_A=0,1'],
+    ['oracle', 'simulated'],
+    ['pr', '--base', 'HEAD', '--matrix', 'simulated'],
+    ['compare', 'HEAD', 'worktree', '--matrix', 'simulated'],
+  ];
+  for (const command of commands) {
+    const result = await home.start(command, { cwd: harnessFolder }).finished;
+    assert.equal(result.exitCode, 64, `${command.join(' ')}: ${result.stderr}`);
+    assert.match(result.stderr, /ERR_QUALIFY_SIMULATED/);
+    assert.match(result.stderr, /qualify simulate runs it/);
+  }
+  for (const command of [
+    ['plan', 'simulated'],
+    ['matrix', 'show', 'simulated'],
+    ['matrix', 'lint', 'simulated'],
+  ])
+    assert.equal((await home.run(...command)).exitCode, 0, command.join(' '));
 });
 
 describe('qualify calibrate --simulated', () => {

@@ -8,6 +8,7 @@ import { harnessFolder } from '../../src/harness.js';
 import { PAYLOAD_TYPE } from '../../src/manifest/envelope.js';
 import { PREDICATE_TYPE, statementSchema } from '../../src/manifest/statement.js';
 import { parseMatrix } from '../../src/matrix/parse.js';
+import { lookBreaches } from '../../src/matrix/rules.js';
 import {
   armSchema,
   budgetsSchema,
@@ -25,6 +26,27 @@ test('docs/exit-codes.md has every exit code', async () => {
   const text = await read('docs/exit-codes.md');
   const rows = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   assert.deepEqual(rows, Object.values(EXIT));
+});
+
+test('docs/exit-codes.md says what npx makes of Ctrl-C', async () => {
+  const text = (await read('docs/exit-codes.md')).replaceAll(/\s+/g, ' ');
+  assert.match(text, /Under `npx` a Ctrl-C gives 130/);
+});
+
+test('docs/validity.md names commands that there are, and numbers of rounds that are taken', async () => {
+  const text = await read('docs/validity.md');
+  const main = await read('src/cli/main.ts');
+  const called = [...text.matchAll(/`qualify ([a-z]+)/g)].map(([, command]) => command);
+  assert.ok(called.length > 5);
+  for (const command of called) assert.match(main, new RegExp(`^ {2}${command}: `, 'm'), command);
+  const row = text.split('\n').find((line) => line.startsWith('| `ERR_QUALIFY_ROUNDS`')) ?? '';
+  const [, low = '', high = '', even = ''] = /from (\d) to (\d).*even one from (\d) on/.exec(row) ?? [];
+  const isTaken = (rounds: number): boolean => lookBreaches([rounds]).length === 0;
+  const small = Array.from({ length: Number(high) - Number(low) + 1 }, (_, i) => Number(low) + i);
+  assert.deepEqual([low, small.every(isTaken), isTaken(0)], ['1', true, false]);
+  assert.deepEqual([Number(even), isTaken(Number(even)), isTaken(Number(even) + 1)], [6, true, false]);
+  for (const code of ['interrupted', 'ERR_QUALIFY_INTERRUPTED'])
+    assert.match(text, new RegExp(`^\\| \`${code}\` \\|.*\`qualify resume RUN\``, 'm'));
 });
 
 test('docs/matrix.md shows a matrix that parses, and names every key', async () => {

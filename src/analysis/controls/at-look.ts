@@ -2,8 +2,9 @@
 import type { Plan, PlannedCell } from '../../plan/schema.js';
 import type { Control } from '../../verdict/schema.js';
 import { type ComparisonAnalysis, compareArms } from '../comparison.js';
+import { type Finding, finding } from '../finding.js';
 import { type Launch, launchesOf, type Observations } from '../observations.js';
-import { leverOffReading, nullReading, warmUpReading } from './readings.js';
+import { leverOffReading, nullReading, type Proof, warmUpReading } from './readings.js';
 
 export interface LookControls {
   /** The null arm against the reference over the rounds that hold it; null when none does. */
@@ -14,11 +15,17 @@ export interface LookControls {
   readings: Control[];
 }
 
-const isProved = ({ mismatches, parity: { status } }: ComparisonAnalysis): boolean =>
-  mismatches.length === 0 && (status === 'identical' || status === 'within');
+/** The first proof that a comparison lacks; undefined when it has all. */
+const missingProof = ({ mismatches, parity: { status, reasons } }: ComparisonAnalysis): Finding | undefined =>
+  mismatches[0] ??
+  (status === 'identical' || status === 'within'
+    ? undefined
+    : (reasons[0] ?? finding('no-pairs', 'no prompt was answered by both arms')));
 
-const provedRounds = (comparison: ComparisonAnalysis): readonly number[] | null =>
-  isProved(comparison) ? (comparison.effect?.perRound ?? []) : null;
+const proofOf = (comparison: ComparisonAnalysis): Proof => {
+  const lacks = missingProof(comparison);
+  return lacks === undefined ? { perRound: comparison.effect?.perRound ?? [] } : { lacks };
+};
 
 /** Reads the controls of a cell over its first `rounds` rounds, in which `comparisons` compare its arms. */
 export function controlsAtLook(
@@ -50,8 +57,8 @@ export function controlsAtLook(
     nullArm,
     leverOff,
     readings: [
-      ...(nullArm === null ? [] : [nullReading(cell, nullArm, provedRounds(nullArm), others)]),
-      ...leverOff.map((comparison) => leverOffReading(cell, comparison, provedRounds(comparison), level)),
+      ...(nullArm === null ? [] : [nullReading(cell, nullArm, proofOf(nullArm), others)]),
+      ...leverOff.map((comparison) => leverOffReading(cell, comparison, proofOf(comparison), level)),
       ...measured.map(({ name }) => warmUpReading(cell, name, launches(name), plan.protocol.clock)),
     ],
   };

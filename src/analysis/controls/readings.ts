@@ -1,8 +1,10 @@
 /** What the controls of a cell read at a look, as the verdict shows it. The sentences carry figures, so that a reader can judge for himself. */
+import { counted } from '../../counted.js';
 import type { PlannedCell } from '../../plan/schema.js';
 import { plainPercent, signedPercent } from '../../verdict/percent.js';
 import type { Control } from '../../verdict/schema.js';
 import type { LogEffect } from '../effect.js';
+import type { Finding } from '../finding.js';
 import { limits } from '../limits.js';
 import type { Launch } from '../observations.js';
 import { type Clock, rateOf } from '../rate.js';
@@ -17,10 +19,20 @@ import { warmUpChange, warmUpLimit } from './warm-up.js';
 
 type About = Pick<Control, 'name' | 'cell' | 'arm' | 'rounds'>;
 
-const counted = (rounds: number): string => `${rounds} round${rounds === 1 ? '' : 's'}`;
+/** The effects of rounds that are proved to be comparable, or the first proof that they lack. */
+export type Proof = { perRound: readonly number[] } | { lacks: Finding };
+
+/** What is missing and what to do about it, in the words of the finding, whose code the documentation explains. */
+function whyNot({ code, message }: Finding): string {
+  const remedy =
+    code === 'switch-not-applied'
+      ? 'give the lever a name and a value that this engine has, then measure again'
+      : `see ${code} in docs/validity.md, then measure again`;
+  return `${message}; ${remedy}`;
+}
 
 const shown = ({ centre, lower, upper }: Estimate, rounds: number): string =>
-  `${signedPercent(Math.exp(centre))} (${signedPercent(Math.exp(lower))} to ${signedPercent(Math.exp(upper))}, ${counted(rounds)})`;
+  `${signedPercent(Math.exp(centre))} (${signedPercent(Math.exp(lower))} to ${signedPercent(Math.exp(upper))}, ${counted(rounds, 'round')})`;
 
 function taken(
   about: About,
@@ -56,18 +68,21 @@ const notTaken = (about: About, message: string): Control => ({
   message,
 });
 
-/** The null arm against the reference, over the rounds that hold it. `perRound` is null when it is not proved to be comparable; `others` are those of the comparisons. */
+/** The null arm against the reference, over the rounds that hold it. `others` are those of the comparisons. */
 export function nullReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
-  perRound: readonly number[] | null,
+  proof: Proof,
   others: readonly (readonly number[])[],
 ): Control {
-  const about: About = { name: 'null', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
-  if (perRound === null) return notTaken(about, `${arm} is not proved to be ${against} once more`);
+  const about: About = { name: 'null', cell: cell.id, arm, rounds: 0 };
+  if ('lacks' in proof)
+    return notTaken(about, `${arm} is not proved to be ${against} once more: ${whyNot(proof.lacks)}`);
+  const { perRound } = proof;
+  about.rounds = perRound.length;
   const effect = nullArm(perRound, limits.vetoLevel, cell.marginPercent, others);
   if (effect === null) {
-    return notTaken(about, `${counted(about.rounds)} of the null arm; an interval takes two`);
+    return notTaken(about, `${counted(about.rounds, 'round')} of the null arm; an interval takes two`);
   }
   const limit = cell.marginPercent * limits.nullShare;
   const message = `${against} against itself ${shown(effect, about.rounds)}, ${limited(limit)}`;
@@ -100,13 +115,16 @@ export function warmUpReading(
 export function leverOffReading(
   cell: PlannedCell,
   { arm, against }: { arm: string; against: string },
-  perRound: readonly number[] | null,
+  proof: Proof,
   level: number,
 ): Control {
-  const about: About = { name: 'lever-off', cell: cell.id, arm, rounds: perRound?.length ?? 0 };
-  if (perRound === null) return notTaken(about, `${arm} is not proved to be comparable with ${against}`);
+  const about: About = { name: 'lever-off', cell: cell.id, arm, rounds: 0 };
+  if ('lacks' in proof)
+    return notTaken(about, `${arm} is not proved to be comparable with ${against}: ${whyNot(proof.lacks)}`);
+  const { perRound } = proof;
+  about.rounds = perRound.length;
   const effect = leverOff(perRound, level, cell.marginPercent);
-  if (effect === null) return notTaken(about, `${counted(about.rounds)}; an interval takes two`);
+  if (effect === null) return notTaken(about, `${counted(about.rounds, 'round')}; an interval takes two`);
   const budget = plainPercent(cell.marginPercent);
   const beyond = isBeyond(effect, cell.marginPercent);
   const status = effect.equivalent ? 'ok' : beyond ? 'exceeded' : 'unclear';
@@ -133,7 +151,7 @@ export function slotReading(
     level,
   );
   if (effect === null)
-    return notTaken(about, `${arm}: ${counted(rounds.length)}; three, in both orders, are needed`);
+    return notTaken(about, `${arm}: ${counted(rounds.length, 'round')}; three, in both orders, are needed`);
   const limit = cell.marginPercent * limits.slotShare;
   const message = `${arm}: second launch of a round against the first ${shown(effect, rounds.length)}; ${limited(limit)}; the balanced order cancels it`;
   return taken(about, effect, limit, statusOf(effect, limit), message);
@@ -162,7 +180,10 @@ export function orderReading(
   const about: About = { name: 'order', cell: cell.id, arm, rounds: rounds.length };
   const timed = orderEffect(timedRates(cell, rounds, clock), effect.level);
   if (timed === null)
-    return notTaken(about, `${arm}: ${counted(rounds.length)} are too few to take a drift out`);
+    return notTaken(
+      about,
+      `${arm}: ${counted(rounds.length, 'round')} ${rounds.length === 1 ? 'is' : 'are'} too few to take a drift out`,
+    );
   const { deciding, centre } = effect;
   const contradicts = pointsElsewhere(timed, deciding);
   const message = `${arm} with a linear drift taken out ${shown(timed, rounds.length)}, by rounds ${signedPercent(Math.exp(centre))}`;

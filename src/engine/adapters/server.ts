@@ -27,7 +27,7 @@ export async function startServer(spec: LaunchSpec, start: ServerStart): Promise
   const group = {
     command: start.command,
     arguments: start.arguments,
-    environment: engineEnvironment(folder.environment, spec.switches),
+    environment: engineEnvironment(folder.environment, spec.switches, spec.inherited),
     mark: spec.nonce,
     logPath: spec.logPath,
   };

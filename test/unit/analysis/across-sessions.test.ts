@@ -116,6 +116,26 @@ describe('the direction between two sessions', () => {
   });
 });
 
+describe('the null arm', () => {
+  const protocol = { warmups: 1, samples: 3, looks: [6], nullRounds: 2 };
+  test('is a control of its own session and is not spoken of', () => {
+    const [first, second] = ['first-session', 'second-session'].map((name, index) =>
+      session(name, 100, {
+        changes: { protocol },
+        alter: (draft) =>
+          draft.kind === 'conditions' && draft.launch.endsWith('-null') && index === 1
+            ? { ...draft, fields: { ...draft.fields, 'process.nice': '5' } }
+            : draft,
+      }),
+    );
+    assert.ok(first && second);
+    assert.ok(first.plan.arms.some(({ control }) => control === 'null'));
+    const across = acrossSessions(first, second);
+    assert.doesNotMatch(JSON.stringify(across), /"null"/);
+    assert.doesNotMatch(renderAcrossSessions(across, ['a', 'b']), /\bnull\b/);
+  });
+});
+
 describe('conditions of two sessions', () => {
   const setTo =
     (field: string, value: string, launches = /./) =>
@@ -145,6 +165,16 @@ describe('conditions of two sessions', () => {
     );
     const warm = session('second-session', 100, { alter: setTo('start.temperature', '90') });
     assert.deepEqual(acrossSessions(session('first-session', 100), warm).differences, []);
+  });
+
+  test('that follow from the seed may differ with the seed, and not without', () => {
+    const other = setTo('workload.prompts', 'f'.repeat(64));
+    const first = session('first-session', 100);
+    const second = session('second-session', 100, { alter: other });
+    const told = (across: AcrossSessions) => across.differences.map(({ field }) => field);
+    assert.deepEqual(told(acrossSessions(first, second)), ['workload.prompts']);
+    const drawn = { ...second, plan: { ...second.plan, seed: 'e'.repeat(64) } };
+    assert.deepEqual(told(acrossSessions(first, drawn)), []);
   });
 
   test('include whether an arm is one binary in both', () => {

@@ -135,7 +135,7 @@ describe('parity bounded', () => {
     [
       'one id where ten are asked for',
       (list) => list.slice(0, 1),
-      /names 1 ids, 1 of them distinct, where 10/,
+      /names 1 id, 1 of them distinct, where 10/,
     ],
     ['one id more', (list) => [...list, [5000, -90]], /names 11 ids/],
     ['another id first', (list) => list.with(0, [4000, -0.1]), /names 4000 first, but gave/],

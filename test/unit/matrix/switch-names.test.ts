@@ -30,3 +30,17 @@ test('a switch that the engine lacks is named with the nearest that it has, and 
   ]);
   assert.deepEqual(warningsOf({ GGML_CUDA_Z: '1' }), ['arm head: this engine has no switch GGML_CUDA_Z']);
 });
+
+test('a lever is named whatever it is called, and a switch of many arms once', () => {
+  const lever = { revision: 'b', switches: { FOO: '0' }, control: 'lever-off' } as const;
+  const { arms } = makePlan({ arms: { base: {}, head: { revision: 'b' }, 'lever-off': lever } });
+  assert.deepEqual(switchWarnings(Object.fromEntries(arms.map((arm) => [arm.name, arm]))), [
+    'arm lever-off: this engine has no switch FOO (unless the change brings it, this arm proves nothing)',
+  ]);
+  const many = makePlan({
+    arms: { base: { switches: { DFLASH_Q: '0' } }, head: { switches: { DFLASH_Q: '1' } } },
+  });
+  assert.deepEqual(switchWarnings(Object.fromEntries(many.arms.map((arm) => [arm.name, arm]))), [
+    'arm base: this engine has no switch DFLASH_Q',
+  ]);
+});

@@ -78,6 +78,14 @@ describe('the controls of a report', () => {
     );
   });
 
+  test('that are not taken are told with their cells and why', () => {
+    const controls = verdict.controls
+      .filter(({ name }) => name === 'null')
+      .map((control) => ({ ...control, status: 'not-taken' as const }));
+    const [line] = controlLines({ ...verdict, controls });
+    assert.match(line?.text ?? '', /^not taken in 64\/32: base against itself/);
+  });
+
   test('are left out where there are none', () => {
     const none = { ...verdict, controls: [] };
     for (const text of rendered(plan, none)) assert.doesNotMatch(text, /controls/i);
@@ -126,8 +134,20 @@ describe('a plan', () => {
 
   test('shows the null arm and its cost, or that there is none', () => {
     assert.match(text(plan), /arm null the reference once more: a control, not compared/);
-    assert.match(text(plan), /null arm in 2 rounds: 2 launches, up to \d+ s of the time below/);
+    assert.match(text(plan), /null arm in 2 rounds: 2 launches, about \d+ s of the time below/);
     assert.match(text(makePlan()), /warning no null arm/);
+  });
+
+  test('guesses its time as that of a quiet machine', () => {
+    assert.match(text(plan), /time about \d+ s on a quiet machine; builds/);
+    const looks = makePlan({ protocol: { ...protocol, looks: [6, 12] } });
+    assert.match(text(looks), /time about \d+ s to the first look, \d+ s to the last, on a quiet machine;/);
+  });
+
+  test('has one look after one round, or looks after several', () => {
+    const looking = (looks: number[]) => text(makePlan({ protocol: { ...protocol, looks } }));
+    assert.match(looking([1]), /, one look after 1 round, /);
+    assert.match(looking([6, 12]), /, looks after 6, 12 rounds, /);
   });
 
   test('shows caps, and those below which nothing can pass', () => {

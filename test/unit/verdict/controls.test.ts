@@ -247,6 +247,21 @@ describe('a lever-off arm', () => {
     const verdict = verdictOf(plan, { ...times({ head: 0.9 }), alter: (draft) => other(alter(draft)) });
     assert.equal(comparisonOf(verdict).detail, 'neutral');
     assert.equal(only(controlsOf(verdict, 'lever-off')).status, 'not-taken');
+    assert.match(
+      only(controlsOf(verdict, 'lever-off')).message,
+      /^off is not proved to be comparable with base: .*; see [a-z-]+ in docs\/validity\.md, then measure again$/,
+    );
+  });
+
+  test('with a switch that no engine knows says so, and what to do', () => {
+    const verdict = verdictOf(plan, {
+      ...times({ head: 0.9 }),
+      alter: alterWitness('off', { switches: {} }),
+    });
+    assert.match(
+      only(controlsOf(verdict, 'lever-off')).message,
+      /comparable with base: r\S+-off: asked for DFLASH_NEW=0, but the engine does not know it; give the lever a name/,
+    );
   });
 
   test('decides nothing by itself', () => {
