@@ -78,7 +78,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches, clock),
+    coldness: coldnessOf(cell, launches, clock, against),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: [
       ...contaminationOf(plan, launches),

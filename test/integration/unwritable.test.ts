@@ -69,7 +69,9 @@ describe('a place that cannot be written to', () => {
 });
 
 describe('a run folder that a session writes', () => {
-  test('is left alone by `resume`, also where QUALIFY_LOCK names another lock', { timeout: 120_000 }, async (t) => {
+  test('is left alone by `resume`, also where QUALIFY_LOCK names another lock', {
+    timeout: 120_000,
+  }, async (t) => {
     const home = newHome(t);
     const hangs = { FAKE_FAULT: 'hang:4' };
     const protocol = { looks: [1], requestTimeoutSeconds: 600 };
