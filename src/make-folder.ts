@@ -1,6 +1,8 @@
 /** Makes folders step by step: `mkdir` of Node, told to be recursive, never ends below a place where none can be made. */
-import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { explainDiskFull } from './disk-full.js';
 import { QualifyError } from './errors.js';
 
 /**
@@ -31,6 +33,26 @@ export function makeCacheFolder(path: string): void {
     throw new QualifyError('ERR_QUALIFY_CACHE', `Cannot make the folder ${path} for builds and models.`, {
       exit: 'infrastructure',
       hint: 'Set XDG_CACHE_HOME to a folder that you may write to.',
+      where: (cause as NodeJS.ErrnoException).message,
+      cause,
+    });
+  }
+}
+
+/** Makes a new folder below `TMPDIR`, whose name begins with `prefix`, for this user only. @throws ERR_QUALIFY_TEMPORARY (exit 15) */
+export const makeTemporaryFolder = (prefix: string): string =>
+  temporary(() => mkdtempSync(join(tmpdir(), prefix)));
+
+/** Does what makes something below `TMPDIR`. @throws ERR_QUALIFY_TEMPORARY (exit 15) with the remedy, for what the system says */
+export function temporary<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (thrown) {
+    const cause = explainDiskFull(thrown);
+    if (cause instanceof QualifyError) throw cause;
+    throw new QualifyError('ERR_QUALIFY_TEMPORARY', `No folder can be made below ${tmpdir()}.`, {
+      exit: 'infrastructure',
+      hint: 'Set TMPDIR to a folder that you may write to.',
       where: (cause as NodeJS.ErrnoException).message,
       cause,
     });

@@ -14,6 +14,7 @@ import { floorWarnings, impossibleSpeeds } from './floor.js';
 import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
 import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
+import { loosenedLimits, unwatchedArms } from './loosened.js';
 import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
@@ -77,7 +78,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches, clock),
+    coldness: coldnessOf(cell, launches, clock, against),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: [
       ...contaminationOf(plan, launches),
@@ -124,7 +125,12 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,
     switchWitnesses: switchWitnesses(plan, seen),
-    warnings: [...resumeWarnings(entries), ...clockSetBackWarnings(entries)],
+    warnings: [
+      ...loosenedLimits(plan),
+      ...unwatchedArms(plan),
+      ...resumeWarnings(entries),
+      ...clockSetBackWarnings(entries),
+    ],
   };
 }
 

@@ -136,7 +136,10 @@ function cpuFindings(cell: PlannedCell, base: readonly Sample[], head: readonly 
   ];
 }
 
-/** Samples whose CPU time is more than the engine's threads can have spent. Without a wall time nothing bounds it. */
+/**
+ * Samples whose CPU time is more than the engine's threads can have spent, whichever clock decides: then one of the two is wrong.
+ * Without both times there is nothing to hold against each other.
+ */
 function cpuBeyondWall(cell: PlannedCell, launches: readonly Launch[]): Finding[] {
   return launches.flatMap((launch) => {
     const threads = launch.ready?.witness.threads ?? 1;
@@ -162,6 +165,9 @@ export function clockMismatches(
   const names: [string, string] = [base[0]?.arm ?? 'base', head[0]?.arm ?? 'head'];
   const gaps = gapFindings(cell, left, right, names);
   const times = gaps.length > 0 ? gaps : effectFindings(decision, cell, base, head);
-  if (clock === 'wall') return times;
-  return [...times, ...cpuFindings(cell, left, right), ...cpuBeyondWall(cell, [...base, ...head])];
+  const impossible = cpuBeyondWall(cell, [...base, ...head]);
+  // Where wall time decides, the effect by CPU time may be another one: a device, or more threads, did the work.
+  return clock === 'wall'
+    ? [...times, ...impossible]
+    : [...times, ...cpuFindings(cell, left, right), ...impossible];
 }

@@ -2,6 +2,7 @@
 import { counted } from '../counted.js';
 import type { PlannedCell } from '../plan/schema.js';
 import { condensed, type Finding, finding } from './finding.js';
+import { gainsApart } from './gain-apart.js';
 import { finished, type Launch, type Sample } from './observations.js';
 import type { Clock } from './rate.js';
 import { warmAcrossLaunches } from './warm-across.js';
@@ -57,8 +58,32 @@ function gradeControl(launch: Launch): Graded[] {
 
 const severity = { proved: 0, 'control-only': 1, unproved: 2, violated: 3 } as const;
 
-/** Grade of a cell over launches: the worst of all its samples and of the launches' controls. */
-export function coldnessOf(cell: PlannedCell, launches: readonly Launch[], clock: Clock): Coldness {
+/** What shows that prompts outlive a launch: of each arm by itself, and of each against the reference. */
+function remembered(
+  cell: PlannedCell,
+  launches: readonly Launch[],
+  clock: Clock,
+  reference: string,
+): Finding[] {
+  const own = warmAcrossLaunches(cell, launches, clock);
+  if (own.length > 0) return own;
+  const of = (arm: string): Launch[] => launches.filter((launch) => launch.arm === arm);
+  const arms = new Set(launches.map(({ arm }) => arm));
+  return [...arms].flatMap((arm) =>
+    arm === reference ? [] : gainsApart(cell, of(arm), of(reference), clock),
+  );
+}
+
+/**
+ * Grade of a cell over launches: the worst of all its samples and of the launches' controls. `reference` is the arm that the others
+ * are compared against.
+ */
+export function coldnessOf(
+  cell: PlannedCell,
+  launches: readonly Launch[],
+  clock: Clock,
+  reference: string,
+): Coldness {
   const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
   if (samples.length === 0) {
     return {
@@ -69,7 +94,9 @@ export function coldnessOf(cell: PlannedCell, launches: readonly Launch[], clock
   const grades = [
     ...samples.flatMap((sample) => gradeSample(sample, cell)),
     ...launches.flatMap(gradeControl),
-    ...warmAcrossLaunches(cell, launches, clock).map((found): Graded => ({ ...found, status: 'violated' })),
+    ...remembered(cell, launches, clock, reference).map(
+      (found): Graded => ({ ...found, status: 'violated' }),
+    ),
   ];
   const status = grades.reduce<Coldness['status']>(
     (worst, grade) => (severity[grade.status] > severity[worst] ? grade.status : worst),

@@ -1,5 +1,6 @@
 /** What interruptions of a session mean for its verdict: how many launches may be lost, and what a reader is told. */
 import type { Entry } from '../journal/entries.js';
+import { launchesIn } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
@@ -17,7 +18,7 @@ const describe = ({ launch, code }: LostLaunch): string => `${launch} (${code ??
  */
 export function tooManyLost(plan: Plan, lost: readonly LostLaunch[], rounds: number): Finding[] {
   const own = lost.filter((launch) => launch.round < rounds);
-  const launches = rounds * plan.arms.length;
+  const launches = launchesIn(plan, rounds);
   const most = bearableLosses(launches);
   if (own.length <= most) return [];
   const names = own.map(describe).join(', ');

@@ -14,16 +14,24 @@ import { median } from './statistics.js';
 const prefillRate = ({ answer }: Sample, clock: Clock): number | null =>
   rateOf(answer, 'prefill', clock) ?? rateOf(answer, 'prefill', 'wall');
 
-/**
- * ln(prefill rate of the samples / prefill rate of the last warm-up) of a launch; null when one is missing. The rate is the median, or
- * that of the first sample where it is lower: what is remembered is fast at once, what is still warming up becomes it.
- */
-function gainOf(launch: Launch, cell: PlannedCell, clock: Clock): number | null {
+/** Prefill rates of a launch, in tokens a second. */
+interface Paces {
+  /** Of the last warm-up, whose prompt is new in every launch. */
+  novel: number;
+  /**
+   * Of the samples: the median, or the first where that is lower. What is remembered is fast at once, what is still warming up
+   * becomes it.
+   */
+  samples: number;
+}
+
+/** Null when a warm-up or all samples are missing. */
+export function pacesOf(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
   const warmup = samplesOf(launch, cell.id, 'warmup').at(-1);
   const novel = warmup === undefined ? null : prefillRate(warmup, clock);
   const rates = samplesOf(launch, cell.id, 'sample').flatMap((sample) => prefillRate(sample, clock) ?? []);
   const [first] = rates;
-  return novel === null || first === undefined ? null : Math.log(Math.min(first, median(rates)) / novel);
+  return novel === null || first === undefined ? null : { novel, samples: Math.min(first, median(rates)) };
 }
 
 const times = (logarithm: number): string => `${Number(Math.exp(logarithm).toPrecision(3))} times`;
@@ -42,8 +50,8 @@ function excused({ gain }: Gain): number {
 export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[], clock: Clock): Finding[] {
   const inOrder = launches.toSorted((a, b) => a.round - b.round || a.started.position - b.started.position);
   const gains = inOrder.flatMap((launch): Gain[] => {
-    const gain = gainOf(launch, cell, clock);
-    return gain === null ? [] : [{ arm: launch.arm, gain }];
+    const paces = pacesOf(launch, cell, clock);
+    return paces === null ? [] : [{ arm: launch.arm, gain: Math.log(paces.samples / paces.novel) }];
   });
   const [first, ...later] = gains;
   if (first === undefined) return [];

@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { NativeEngine } from '../engine/addon.js';
-import { parseCpuList } from '../engine/cpu-list.js';
 import {
   DEFAULT_CACHE_SLOTS,
   DEFAULT_CHUNK,
@@ -13,6 +12,7 @@ import {
   isaSchema,
 } from '../engine/host-options.js';
 import { QualifyError } from '../errors.js';
+import { parseCpuList } from '../matrix/cpu-list.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { wholeNumber } from './options.js';
 import { note } from './output.js';

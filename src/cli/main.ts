@@ -8,7 +8,8 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
 import { describeError } from './describe-error.js';
-import { note, tolerateClosedPipes } from './output.js';
+import { bearLostOutput } from './lost-output.js';
+import { note } from './output.js';
 
 /** What the help says of each command, and its module, which is loaded when the command is called. */
 const COMMANDS: Record<
@@ -111,7 +112,7 @@ function allCommands(parent: Command): Command[] {
 
 /** Runs one command line (without `node` and the script) and gives the exit code. */
 export async function main(argv: string[]): Promise<number> {
-  tolerateClosedPipes();
+  bearLostOutput();
   const program = await createProgram(calledCommand(argv));
   if (argv.length === 0) {
     program.outputHelp({ error: true });

@@ -6,15 +6,6 @@ import { styleText } from 'node:util';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** A reader that has gone (`qualify … | head`) is no failure of ours. */
-export function tolerateClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
-}
-
 /** Whether colour suits a stream: `NO_COLOR` forbids, `FORCE_COLOR` demands, else a terminal that is not dumb. */
 export function wantsColour(isTty: boolean, environment: NodeJS.ProcessEnv = process.env): boolean {
   if (environment.NO_COLOR) return false;

@@ -6,12 +6,12 @@ import { stat } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseCpuList } from '../engine/cpu-list.js';
 import { ENGINE_NODE_FLAGS } from '../engine/host-options.js';
 import { listeningPort } from '../engine/launch.js';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { nativeHostScript } from '../harness.js';
+import { parseCpuList } from '../matrix/cpu-list.js';
 import { requireEmbeddedBuild } from './embedded.js';
 import { note } from './output.js';
 

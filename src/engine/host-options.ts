@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { parseCpuList } from '../matrix/cpu-list.js';
 import { NO_FAULT, type PlantedFault, plantedFaultSchema } from '../plan/planted-faults.js';
-import { parseCpuList } from './cpu-list.js';
 
 /**
  * Flags of Node for the engine's process. Its JavaScript makes little garbage, and by default V8 would let the young part of

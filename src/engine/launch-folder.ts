@@ -8,6 +8,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardPath } from '../machine/guard.js';
+import { temporary } from '../make-folder.js';
 
 export interface LaunchFolder {
   /** `HOME` and `TMPDIR`. */
@@ -20,9 +21,12 @@ export function makeLaunchFolder(): LaunchFolder {
   const folder = join(tmpdir(), `qualify-launch-${randomBytes(8).toString('hex')}`);
   // The guard comes first: a folder that is made before it stays when the harness is killed in between.
   const dismissGuard = guardPath(folder);
-  mkdirSync(folder, { mode: 0o700 });
   const environment = { HOME: join(folder, 'home'), TMPDIR: join(folder, 'tmp') };
-  for (const path of Object.values(environment)) mkdirSync(path);
+  // What is half made when this throws, the guard removes at the end of the harness.
+  temporary(() => {
+    mkdirSync(folder, { mode: 0o700 });
+    for (const path of Object.values(environment)) mkdirSync(path);
+  });
   return {
     environment,
     remove: async () => {

@@ -2,12 +2,13 @@
  * The check of the suite itself: each planted fault is a small edit of a kernel in a copy of the sources, and at least
  * one case must fail with it.
  */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { guardPath } from '../machine/guard.js';
+import { makeTemporaryFolder } from '../make-folder.js';
 import { openLog, runStep } from '../revision/build-process.js';
 import { type RecipeStep, recipeEnvironment } from '../revision/recipe.js';
 import { SOURCE_FOLDERS } from '../revision/source-tree.js';
@@ -98,7 +99,7 @@ export interface FaultOptions {
  * @throws ERR_QUALIFY_FAULT when a fault does not apply or not compile, or when a case fails without any.
  */
 export async function plantFaults(options: FaultOptions): Promise<FaultOutcome[]> {
-  const scratch = await mkdtemp(join(tmpdir(), 'qualify-faults-'));
+  const scratch = makeTemporaryFolder('qualify-faults-');
   const dismissGuard = guardPath(scratch);
   try {
     for (const folder of SOURCE_FOLDERS) {

@@ -1,12 +1,13 @@
 /**
- * The machine-wide lock: two sessions on one machine would measure each other. The lock is a listening local socket with a fixed
- * name. The kernel frees it with the process, also after `kill -9`, and whoever finds it taken asks it who holds it.
+ * The machine-wide lock: two sessions on one machine would measure each other. And the lock of a run folder, which two processes would
+ * write at once where `QUALIFY_LOCK` lets two sessions be. A lock is a listening local socket with a fixed name. The kernel frees it with the process, also after `kill -9`, and whoever finds it taken asks it who holds it.
  */
-import { unlinkSync } from 'node:fs';
+import { realpathSync, unlinkSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 
 const holderSchema = z.object({ pid: z.number(), user: z.string(), since: z.string(), what: z.string() });
@@ -19,10 +20,14 @@ const ASK_TIMEOUT_MS = 2000;
  * Where the lock lives: a name in Linux's abstract namespace (no file, nothing stale), a socket file elsewhere.
  * `QUALIFY_LOCK` names another one; two sessions under different names do not exclude each other.
  */
-export const lockAddress = (): string => {
-  const name = process.env.QUALIFY_LOCK ?? 'qualify.lock';
-  return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), name);
-};
+export const lockAddress = (): string => addressOf(process.env.QUALIFY_LOCK ?? 'qualify.lock');
+
+const addressOf = (name: string): string =>
+  process.platform === 'linux' ? `\0${name}` : join(tmpdir(), name);
+
+/** Where the lock of a folder lives: named after the folder itself, whatever link leads to it. It must exist. */
+export const folderLockAddress = (folder: string): string =>
+  addressOf(`qualify.run.${sha256(realpathSync(folder)).slice(0, 32)}`);
 
 export interface MachineLock {
   /** Safe to call twice. */
@@ -106,7 +111,28 @@ export interface LockOptions {
   onWait?: (message: string) => void;
   signal?: AbortSignal;
   address?: string;
+  /** What is taken, and what to do about it, for the message to others. */
+  subject?: { name: string; hint: string };
 }
+
+const MACHINE = {
+  name: 'The machine',
+  hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
+};
+
+/** Takes the lock of a run folder, which must exist. @throws QualifyError `ERR_QUALIFY_LOCKED` (exit 15), unless `wait`. */
+export const takeFolderLock = (
+  folder: string,
+  options: Omit<LockOptions, 'address' | 'subject'>,
+): Promise<MachineLock> =>
+  takeMachineLock({
+    ...options,
+    address: folderLockAddress(folder),
+    subject: {
+      name: `The run folder ${folder}`,
+      hint: 'One session at a time writes a run. Wait for it to end.',
+    },
+  });
 
 /**
  * Takes the lock.
@@ -136,9 +162,10 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     }
     if (!options.wait) {
       asked.hangUp();
-      throw new QualifyError('ERR_QUALIFY_LOCKED', `The machine is taken by ${describe(asked.holder)}.`, {
+      const { name, hint } = options.subject ?? MACHINE;
+      throw new QualifyError('ERR_QUALIFY_LOCKED', `${name} is taken by ${describe(asked.holder)}.`, {
         exit: 'infrastructure',
-        hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
+        hint,
       });
     }
     if (!told) options.onWait?.(`waiting for ${describe(asked.holder)}`);

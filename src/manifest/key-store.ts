@@ -4,10 +4,11 @@
  * trusts. The private key never leaves this folder, and no engine is ever started with its path or bytes.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { chmod, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { configFolder } from '../harness.js';
+import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
 import { type PublicKey, parsePublicKey, publicKeyFromObject, sshLine } from './public-key.js';
 
@@ -36,10 +37,29 @@ export function keyFolder(environment: NodeJS.ProcessEnv = process.env): string 
   return join(configFolder(environment), 'keys');
 }
 
+/** Does what needs the folder of keys; what the system says against it becomes ERR_QUALIFY_KEY_FOLDER (exit 15). */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof QualifyError || !(cause instanceof Error && 'code' in cause)) throw cause;
+    throw new QualifyError('ERR_QUALIFY_KEY_FOLDER', `The folder of keys ${folder} cannot be used.`, {
+      exit: 'infrastructure',
+      where: cause.message,
+      hint: 'Set XDG_CONFIG_HOME to a folder that you may read and write.',
+      cause,
+    });
+  }
+}
+
 /** Makes a key. Refuses to replace one. */
-export async function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+export function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+  return inFolder(folder, () => makeKey(name, folder));
+}
+
+async function makeKey(name: string, folder: string): Promise<SigningKey> {
   checkName(name);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   await chmod(folder, 0o700);
   const path = join(folder, `${name}.pem`);
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -57,7 +77,11 @@ export async function generateKey(name: string = DEFAULT_KEY, folder = keyFolder
 }
 
 /** Loads a key of the user's own and rewrites its public halves if they are gone. */
-export async function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+export function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+  return inFolder(folder, () => readKey(name, folder));
+}
+
+async function readKey(name: string, folder: string): Promise<SigningKey> {
   checkName(name);
   const path = join(folder, `${name}.pem`);
   const privateKey = await readPrivateKey(path);
@@ -84,10 +108,12 @@ export async function loadOrCreateKey(folder = keyFolder()): Promise<SigningKey 
 
 /** Every key of the folder by name, trusted ones included. A file that is no key is an error: trust is never guessed. */
 export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
-  const files = await readdir(folder).catch((cause: unknown): string[] => {
-    if (isErrno(cause, 'ENOENT')) return [];
-    throw cause;
-  });
+  const files = await inFolder(folder, () =>
+    readdir(folder).catch((cause: unknown): string[] => {
+      if (isErrno(cause, 'ENOENT')) return [];
+      throw cause;
+    }),
+  );
   const keys: StoredKey[] = [];
   for (const file of files.sort()) {
     const name = file.replace(/\.pub(\.pem)?$/, '');
@@ -124,6 +150,8 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
 
 /** Whole or not at all: half a public key would make every later run fail. */
 async function writeUnlessThere(path: string, text: string): Promise<void> {
+  // A folder that has all is not written to: it may be read-only.
+  if ((await lstat(path).catch(() => null)) !== null) return;
   const partial = `${path}.${randomUUID()}.partial`;
   await writeFile(partial, text, { mode: 0o644, flag: 'wx' });
   try {

@@ -1,5 +1,5 @@
 /** Turns the text of a matrix file into a `Matrix`, or says which line is wrong and what would be right. */
-import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { suggest } from '../suggest.js';
@@ -98,6 +98,22 @@ function plainValue(document: Document, source: string): unknown {
   }
 }
 
+/**
+ * Refuses every key `__proto__`: in a map of arms or switches it is no key that JavaScript keeps, so that it would be dropped without
+ * a word.
+ */
+function refuseProto(document: Document, lineCounter: LineCounter, source: string): void {
+  const found: { line: number; col: number; message: string }[] = [];
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || String(key.value) !== '__proto__') return;
+      const message = 'nothing can be called "__proto__": give it another name';
+      found.push({ ...lineCounter.linePos(key.range?.[0] ?? 0), message });
+    },
+  });
+  if (found.length > 0) refuse(source, found, []);
+}
+
 /** The parser calls itself for each level, so depth ends it by running out of stack. */
 function parseYaml(text: string, lineCounter: LineCounter, source: string): Document.Parsed {
   try {
@@ -130,6 +146,7 @@ export function parseMatrix(text: string, source: string): Matrix {
     });
     refuse(source, found, []);
   }
+  refuseProto(document, lineCounter, source);
   const result = matrixSchema.safeParse(plainValue(document, source), { reportInput: true });
   const problems: Problem[] = result.success
     ? breachesOf(result.data)

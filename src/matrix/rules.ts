@@ -1,5 +1,6 @@
 /** What a matrix must hold beyond the types of its fields. Each breach names the path it is about. */
 import { cellId } from './cell-id.js';
+import { cpusOf } from './cpu-list.js';
 import { designBreaches } from './design-rules.js';
 import { PEER_REVISION, peerExperts } from './engines.js';
 import { type Arm, type Matrix, NULL_ARM } from './schema.js';
@@ -92,6 +93,13 @@ function leverOffBreaches({ arms }: Matrix): Breach[] {
   });
 }
 
+/** A list that no engine could be pinned to would end the session at its first launch, after the builds. */
+function cpuBreaches({ engine: { cpus } }: Matrix): Breach[] {
+  if (cpus === undefined || cpusOf(cpus) !== null) return [];
+  const message = `"${cpus}" is no list of CPUs: ranges rise, each CPU stands once, and the highest is 8191; write 0-1 or 0,2`;
+  return [{ path: ['engine', 'cpus'], message }];
+}
+
 /** What arms of another engine than ours cannot have. */
 function peerBreaches({ arms, model, protocol }: Matrix): Breach[] {
   const engines = new Set(Object.values(arms).map(({ engine }) => engine));
@@ -172,6 +180,7 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...cellBreaches(matrix),
     ...lookBreaches(matrix.protocol.looks),
     ...capBreaches(matrix),
+    ...cpuBreaches(matrix),
     ...nullBreaches(matrix),
     ...leverOffBreaches(matrix),
     ...boundedBreaches(matrix),

@@ -116,6 +116,9 @@ export const invalidationSchema = z.strictObject({
   foreignGpuProcesses: z.int().min(0).default(0),
 });
 
+/** Timers of Node hold 2^31 ms, which is 24 days; beyond it they fire at once. */
+const MOST_SECONDS = 1_000_000;
+
 export const protocolSchema = z.strictObject({
   warmups: z.int().min(0).max(100).default(2),
   samples: z.int().min(1).max(1000).default(5),
@@ -132,10 +135,10 @@ export const protocolSchema = z.strictObject({
   /** With parity `bounded` only. */
   bounded: boundedSchema.optional(),
   /** Outputs shorter than this many tokens prove nothing at level `tokens`. Parity requests generate at least this many. */
-  minimumOutputTokens: z.int().min(1).default(16),
+  minimumOutputTokens: z.int().min(1).max(65_536).default(16),
   /** Seconds a launch may take to become ready, and a request to answer. */
-  readyTimeoutSeconds: z.number().positive().default(300),
-  requestTimeoutSeconds: z.number().positive().default(1800),
+  readyTimeoutSeconds: z.number().positive().max(MOST_SECONDS).default(300),
+  requestTimeoutSeconds: z.number().positive().max(MOST_SECONDS).default(1800),
 });
 
 /** Margins in percent: how much slower head may be and still pass. */

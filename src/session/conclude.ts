@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyse } from '../analysis/analyse.js';
 import { readJournal } from '../journal/read.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
+import { loadKey } from '../manifest/key-store.js';
 import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { seal } from '../manifest/seal.js';
 import { planSchema } from '../plan/schema.js';
@@ -21,11 +21,9 @@ export interface Concluded {
   report: ReportContext;
   /** Fingerprint of the key that sealed the run. */
   keyId: string;
-  /** True when this run made that key. */
-  keyCreated: boolean;
 }
 
-/** Writes `verdict.json` and `report.md`, then seals the folder. */
+/** Writes `verdict.json` and `report.md`, then seals the folder with the key that was there before the session. */
 export async function conclude(runFolder: string): Promise<Concluded> {
   const readJson = (file: string): unknown => JSON.parse(readFileSync(join(runFolder, file), 'utf8'));
   const plan = planSchema.parse(readJson(PLAN_FILE));
@@ -34,7 +32,6 @@ export async function conclude(runFolder: string): Promise<Concluded> {
   const verdict = judge(plan, analyse(plan, entries));
   writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
   writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, report));
-  const key = await loadOrCreateKey();
-  const { keyId } = await seal(runFolder, key);
-  return { verdict, report, keyId, keyCreated: key.created };
+  const { keyId } = await seal(runFolder, await loadKey());
+  return { verdict, report, keyId };
 }

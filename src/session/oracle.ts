@@ -1,8 +1,7 @@
 /** Runs prompts on the embedded engine, healthy and with each planted fault, one process each, and grades what comes back. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gradeOracle, type OracleCell, type OracleGrade, type OracleOutput } from '../analysis/oracle.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
@@ -12,6 +11,7 @@ import { QualifyError } from '../errors.js';
 import { EvidenceFolder } from '../journal/evidence.js';
 import { guardPath } from '../machine/guard.js';
 import { takeMachineLock } from '../machine/lock.js';
+import { makeTemporaryFolder } from '../make-folder.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { NO_FAULT, type PlantedFault, perFault, plantedFaults } from '../plan/planted-faults.js';
 import type { Plan } from '../plan/schema.js';
@@ -52,7 +52,7 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
     onWait: progress.note,
     signal,
   });
-  const folder = mkdtempSync(join(tmpdir(), 'qualify-oracle-'));
+  const folder = makeTemporaryFolder('qualify-oracle-');
   const dismissGuard = guardPath(folder);
   try {
     const build = await buildOwn(progress, signal);

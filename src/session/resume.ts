@@ -13,10 +13,11 @@ import type { Entry } from '../journal/entries.js';
 import { EvidenceFolder } from '../journal/evidence.js';
 import { Journal } from '../journal/journal.js';
 import { fingerprint } from '../machine/fingerprint.js';
-import { takeMachineLock } from '../machine/lock.js';
+import { type MachineLock, takeFolderLock, takeMachineLock } from '../machine/lock.js';
 import { Telemetry } from '../machine/telemetry.js';
 import { ENVELOPE_FILE } from '../manifest/envelope.js';
 import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
+import { loadOrCreateKey } from '../manifest/key-store.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
@@ -54,21 +55,21 @@ export async function resumeSession(options: ResumeOptions): Promise<SessionResu
   leaveNothingBehind();
   const { runFolder, progress, signal, wait } = options;
   const { plan } = await readUnfinishedRun(runFolder);
-  const lock = await takeMachineLock({
-    what: `session ${plan.session}`,
-    wait,
-    onWait: progress.note,
-    signal,
-  });
+  const { created: keyCreated } = await loadOrCreateKey();
+  const asked = { what: `session ${plan.session}`, wait, onWait: progress.note, signal };
+  const lock = await takeMachineLock(asked);
+  let folderLock: MachineLock | null = null;
   try {
+    folderLock = await takeFolderLock(runFolder, asked);
     for (const folder of await removeStaleWorktrees())
       progress.note(`removed the worktree ${folder} of a killed session`);
     await endLeftOver(plan.session);
     // Again, as the session may have gone on while we waited.
     const run = await readUnfinishedRun(runFolder);
     const failure = await goOn(run, options);
-    return { runFolder, failure, ...(await conclude(runFolder)) };
+    return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
   } finally {
+    await folderLock?.release();
     await lock.release();
   }
 }

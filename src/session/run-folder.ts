@@ -27,11 +27,15 @@ export function makeRunFolder(session: string, out: string | undefined, folder: 
       cause,
     });
   }
-  if (!statSync(path).isDirectory() || readdirSync(path).length > 0) {
-    throw new QualifyError('ERR_QUALIFY_RUN_FOLDER', `The run folder ${path} is not empty.`, {
-      exit: 'usage',
-      hint: 'A run never writes over another. Name a new place with --out.',
-    });
-  }
+  requireEmpty(path);
   return path;
+}
+
+/** Asked again once the folder is locked: another session may have come in between. @throws ERR_QUALIFY_RUN_FOLDER (exit 64) */
+export function requireEmpty(path: string): void {
+  if (statSync(path).isDirectory() && readdirSync(path).length === 0) return;
+  throw new QualifyError('ERR_QUALIFY_RUN_FOLDER', `The run folder ${path} is not empty.`, {
+    exit: 'usage',
+    hint: 'A run never writes over another. Name a new place with --out.',
+  });
 }

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../digest.js';
 import type { QualifyError } from '../errors.js';
-import { takeMachineLock } from '../machine/lock.js';
+import { takeFolderLock, takeMachineLock } from '../machine/lock.js';
+import { loadOrCreateKey } from '../manifest/key-store.js';
 import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildPlan } from '../plan/build.js';
@@ -15,7 +16,7 @@ import { type Concluded, conclude } from './conclude.js';
 import type { SessionProgress } from './context.js';
 import { leaveNothingBehind } from './leave-nothing.js';
 import { record, writePlan } from './record.js';
-import { makeRunFolder, sessionName } from './run-folder.js';
+import { makeRunFolder, requireEmpty, sessionName } from './run-folder.js';
 
 export interface SessionOptions {
   matrix: Matrix;
@@ -38,6 +39,8 @@ export interface SessionOptions {
 
 export interface SessionResult extends Concluded {
   runFolder: string;
+  /** True when this session made the key that sealed it. */
+  keyCreated: boolean;
   /** What ended the session early. */
   failure: QualifyError | null;
 }
@@ -60,8 +63,11 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
     ...(options.rounds !== undefined && { rounds: options.rounds }),
   });
   const revisions = await resolveArms(plan, options.repository);
+  // A run that nothing can sign is found out now, and not after the measurement.
+  const { created: keyCreated } = await loadOrCreateKey();
+  const what = `session ${session}`;
   const lock = await takeMachineLock({
-    what: `session ${session}`,
+    what,
     wait: options.wait,
     onWait: options.progress.note,
     signal: options.signal,
@@ -70,13 +76,21 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
     for (const folder of await removeStaleWorktrees())
       options.progress.note(`removed the worktree ${folder} of a killed session`);
     const runFolder = makeRunFolder(session, options.out, options.folder);
+    const folderLock = await takeFolderLock(runFolder, { what, wait: false, signal: options.signal });
     try {
-      writePlan(runFolder, plan);
-      const failure = await record(plan, revisions, runFolder, options);
-      return { runFolder, failure, ...(await conclude(runFolder)) };
-    } catch (error) {
-      options.progress.note(`The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`);
-      throw error;
+      requireEmpty(runFolder);
+      try {
+        writePlan(runFolder, plan);
+        const failure = await record(plan, revisions, runFolder, options);
+        return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
+      } catch (error) {
+        options.progress.note(
+          `The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`,
+        );
+        throw error;
+      }
+    } finally {
+      await folderLock.release();
     }
   } finally {
     await lock.release();

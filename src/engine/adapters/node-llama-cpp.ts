@@ -1,7 +1,7 @@
 /** The peer: llama.cpp through the package node-llama-cpp, in a process of its own, behind the same dialect as ours. */
 import { join } from 'node:path';
 import type { EvidenceFolder } from '../../journal/evidence.js';
-import { parseCpuList } from '../cpu-list.js';
+import { parseCpuList } from '../../matrix/cpu-list.js';
 import type { Engine, LaunchSpec, RunningEngine } from '../engine.js';
 import { examineProcess, type PeerPackage, readPeer } from './peer-package.js';
 import { option, startServer } from './server.js';

@@ -142,6 +142,17 @@ describe('CPU time that decides', () => {
     assert.equal(verdictOf(cpu, both(224)).result, 'pass');
   });
 
+  test('is refused beyond that where wall time decides, too: then wall time is what is understated', () => {
+    const both = (promptCpuMs: number): JournalOptions => ({
+      alter: alterAnswers(
+        () => true,
+        () => ({ promptCpuMs }),
+      ),
+    });
+    refused(verdictOf(wall, both(226)), 'cpu-beyond-wall');
+    assert.equal(verdictOf(wall, both(224)).result, 'pass');
+  });
+
   test('may differ from wall time as load makes it', () => {
     assert.equal(
       verdictOf(cpu, { alter: arm('head', ({ clientMs }) => ({ promptMs: 180, clientMs: clientMs + 80 })) })

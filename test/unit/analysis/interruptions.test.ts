@@ -102,11 +102,25 @@ describe('launches that were lost', () => {
       tooManyLost(plan, two, 6).map(({ code }) => code),
       ['launches-lost'],
     );
-    assert.deepEqual(tooManyLost(plan, two, 10), [], 'two of twenty');
+    const longer = makePlan({ protocol: { warmups: 1, samples: 3, looks: [10, 12], clock: 'cpu' } });
+    assert.deepEqual(tooManyLost(longer, two, 10), [], 'two of twenty');
     assert.deepEqual(
-      tooManyLost(plan, [...two, { launch: 'x', round: 10, position: 0, code: null }], 10),
+      tooManyLost(longer, [...two, { launch: 'x', round: 10, position: 0, code: null }], 10),
       [],
     );
+  });
+
+  test('are counted against the launches that the plan has, as the null arm is not in every round', () => {
+    const withNull = makePlan({
+      protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', nullRounds: 2 },
+    });
+    // 6 rounds of base and head, 2 of the null arm: 14 launches, not 18; 20 would be needed for a second loss.
+    const most = makePlan({
+      protocol: { warmups: 1, samples: 3, looks: [8], clock: 'cpu', nullRounds: 2 },
+    });
+    const two = [0, 1].map((round) => ({ launch: `r${round}-head`, round, position: 0, code: null }));
+    assert.match(tooManyLost(withNull, two, 6)[0]?.message ?? '', /of 14 at most 1 /);
+    assert.match(tooManyLost(most, two, 8)[0]?.message ?? '', /of 18 at most 1 /, '24 would bear two');
   });
 
   test('void the verdict beyond that, and are a warning before', () => {

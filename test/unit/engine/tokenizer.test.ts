@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { parseCpuList } from '../../../src/engine/cpu-list.js';
 import { auditPrompt, bestOf } from '../../../src/engine/model-audit.js';
 import { Detokenizer, detokenize, tokenize, tokenizerDigest } from '../../../src/engine/tokenizer.js';
+import { parseCpuList } from '../../../src/matrix/cpu-list.js';
 
 it('turns any text into bytes and back', () => {
   fc.assert(

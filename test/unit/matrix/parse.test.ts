@@ -96,6 +96,35 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
       /protocol\.bounded: these limits are for parity `bounded` only/,
     ],
     [
+      'CPUs that fall',
+      `${good}engine: { cpus: 3-1 }\n`,
+      /engine\.cpus: "3-1" is no list of CPUs: ranges rise/,
+    ],
+    ['CPUs that stand twice', `${good}engine: { cpus: '0-2,2' }\n`, /engine\.cpus: "0-2,2" is no list/],
+    ['CPUs that nobody has', `${good}engine: { cpus: 0-99999 }\n`, /engine\.cpus: "0-99999" is no list/],
+    ['CPUs of many digits', `${good}engine: { cpus: '123456' }\n`, /engine\.cpus: "123456" is no list/],
+    ...(['readyTimeoutSeconds', 'requestTimeoutSeconds'] as const).map((field): [string, string, RegExp] => [
+      `a ${field} that no timer holds`,
+      `${good}protocol: { ${field}: 1000001 }\n`,
+      new RegExp(`protocol\\.${field}: must be at most 1000000`),
+    ]),
+    [
+      'a least length that no output has',
+      `${good}protocol: { minimumOutputTokens: 65537 }\n`,
+      /protocol\.minimumOutputTokens: .*65536/,
+    ],
+    [
+      'an arm that would vanish',
+      good.replace('head: {}', 'head: {}\n  __proto__: {}'),
+      /^m\.yaml:\d+:\d+: nothing can be called "__proto__"/,
+    ],
+    [
+      'a switch that would vanish',
+      good.replace('head: {}', "head: { switches: { __proto__: '1' } }"),
+      /nothing can be called "__proto__"/,
+    ],
+    ['a key that would vanish', `${good}"__proto__": { a: 1 }\n`, /nothing can be called "__proto__"/],
+    [
       'a revision of a package',
       peer.replace('engine: node-llama-cpp', 'engine: node-llama-cpp, revision: main'),
       /arms\.base\.revision: node-llama-cpp has one revision: leave it out/,
