@@ -48,6 +48,8 @@ export function gainsApart(
     return (other && apartIn(launch, other, cell, clock)) ?? [];
   });
   if (rounds.length < fewestRounds) return [];
+  // In its first round an arm has nothing of this session's to remember yet.
+  rounds.shift();
   const allowed = -Math.log1p(-cell.marginPercent / 200);
   const estimate = (of: 'share' | 'time'): Estimate | null =>
     meanEstimate(

@@ -47,6 +47,14 @@ describe('samples that gain more over a new prompt than those of the other arm',
       }
   });
 
+  test('are refused where the first round had nothing to remember yet, and the rounds are noisy', () => {
+    const noise = (launch: string): number => 1 + 0.004 * ((launch.charCodeAt(1) % 3) - 1);
+    const options = taking((arm, purpose, launch) =>
+      arm === 'head' && purpose === 'sample' && !launch.startsWith('r0-') ? 90 * noise(launch) : 100,
+    );
+    assert.match(codesOf(options)[0] ?? '', /^warm-across-launches .* samples of head gain/);
+  });
+
   test('are borne below half the margin', () =>
     assert.deepEqual(
       codesOf(taking((arm, purpose) => (arm === 'head' && purpose === 'sample' ? 99.2 : 100))),
