@@ -29,7 +29,7 @@ when the rule keeps to its goals, 10 when it misses one. The same seed (default:
 "${DEFAULT_SEED}") gives the same counts on every machine, with any number of jobs.
 docs/method.md explains the table.
 
-  qualify calibrate --simulated                     about two minutes on two cores
+  qualify calibrate --simulated                     about three minutes of CPU time
   qualify calibrate --simulated --matrices 20000    closer intervals`;
 
 /** The options of a simulated calibration. */

@@ -30,7 +30,7 @@ function begin(order: Extract<Order, { do: 'watch' }>): void {
   if (watch !== undefined) throw new Error('another launch is watched');
   const own = [order.harness, process.pid];
   const current: Watch = {
-    watched: { group: order.group, own },
+    watched: { group: order.group, own, members: [] },
     beganAt: performance.now(),
     file: openSync(order.path, 'wx', 0o644),
     timer: setInterval(() => take(current, current.readings % WHOLE_EVERY === 0), order.periodMs),

@@ -10,6 +10,8 @@ import { type ProcessStat, processIds, processStat } from './procfs.js';
 export interface Watched {
   group: number;
   own: readonly number[];
+  /** Members of the group that the last whole reading found; in between only these are read. */
+  members: number[];
 }
 
 const list = (folder: string): string[] => {
@@ -117,16 +119,14 @@ function holdsComputeDevice(pid: number): boolean {
 /** As the kernel has it, without what could steer a terminal. */
 const printable = (name: string): string => name.replace(/[^\x20-\x7e]/g, '?');
 
-/** Members of the engine's group found by the last whole reading; in between only these are read. */
-let members: number[] = [];
-
-function wholeReading({ group, own }: Watched): Required<Pick<TelemetrySample, 'others'>> & {
+function wholeReading(watched: Watched): Required<Pick<TelemetrySample, 'others'>> & {
   gpuUsers: TelemetrySample['gpuUsers'];
   engine: ProcessStat[];
 } {
+  const { group, own } = watched;
   const all = processIds().flatMap((pid) => processStat(pid) ?? []);
   const engine = all.filter((stat) => stat.group === group);
-  members = engine.map(({ pid }) => pid);
+  watched.members = engine.map(({ pid }) => pid);
   const foreign = all.filter((stat) => stat.group !== group && !own.includes(stat.pid));
   // Nobody needs the hundreds that have done nothing yet.
   const others = foreign
@@ -134,7 +134,7 @@ function wholeReading({ group, own }: Watched): Required<Pick<TelemetrySample, '
     .map(({ pid, name, cpuTicks }) => ({ pid, name: printable(name), cpuTicks }));
   const gpuUsers = hasComputeDevice()
     ? {
-        engine: members.some(holdsComputeDevice),
+        engine: watched.members.some(holdsComputeDevice),
         others: foreign.filter(({ pid }) => holdsComputeDevice(pid)).map(({ name }) => printable(name)),
       }
     : undefined;
@@ -147,7 +147,7 @@ function wholeReading({ group, own }: Watched): Required<Pick<TelemetrySample, '
  */
 export function readTelemetry(watched: Watched, beganAt: number, whole: boolean): TelemetrySample {
   const asked = whole ? wholeReading(watched) : undefined;
-  const engine = asked?.engine ?? members.flatMap((pid) => processStat(pid) ?? []);
+  const engine = asked?.engine ?? watched.members.flatMap((pid) => processStat(pid) ?? []);
   const own = watched.own.flatMap((pid) => processStat(pid) ?? []);
   const { user, system } = process.cpuUsage();
   return {
