@@ -45,7 +45,7 @@ const REDRAW_MS = 100;
 const PLAIN_STEP = 0.25;
 
 function onTerminal(stream: NodeJS.WriteStream): Progress {
-  let drawnAt = 0;
+  let drawnAt = Number.NEGATIVE_INFINITY;
   const clear = () => stream.write('\r\u001b[2K');
   return {
     update(text) {
@@ -56,7 +56,7 @@ function onTerminal(stream: NodeJS.WriteStream): Progress {
       stream.write(printable(text).slice(0, Math.max(20, (stream.columns ?? 80) - 1)));
     },
     end(text) {
-      if (drawnAt > 0) clear();
+      if (drawnAt > Number.NEGATIVE_INFINITY) clear();
       if (text !== undefined) stream.write(`${text}\n`);
     },
   };
