@@ -1,7 +1,5 @@
 /** `qualify report`: renders a run folder again, once it has stood up to every check of `qualify verify`. */
 import { type Command, Option } from 'commander';
-import { readRegular } from '../manifest/evidence-index.js';
-import { readRecord } from '../manifest/run-folder.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { ReportContext } from '../report/context.js';
 import { renderCsv } from '../report/csv.js';
@@ -23,8 +21,10 @@ const renderers = {
 async function report(run: string, { format }: { format: keyof typeof renderers }): Promise<void> {
   const folder = findRun(run);
   // A report that looks like ours is believed: what does not hold is never rendered.
-  const { signer } = await verifyRun(folder);
-  const { verdict, ...record } = await readRecord((path) => readRegular(folder, path));
+  const {
+    signer,
+    record: { verdict, ...record },
+  } = await verifyRun(folder);
   // Files get the same bytes wherever they are rendered; only the terminal names the folder as the user did.
   const place = format === 'table' ? { runFolder: folder } : {};
   answer(renderers[format](verdict, { ...record, ...place }));

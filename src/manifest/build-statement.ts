@@ -50,6 +50,7 @@ export function buildStatement(input: StatementInput): Statement {
       harness: session.harness,
       matrix: { ...plan.matrix, digest: { sha256: plan.matrix.digest } },
       plan: { digest: { sha256: input.planDigest }, seed: plan.seed },
+      ...(plan.challenge && { challenge: plan.challenge }),
       machine: describeMachine(session, input.machine),
       model: describeModel(
         plan,

@@ -17,6 +17,7 @@ import {
   protocolSchema,
 } from '../matrix/schema.js';
 import { simulationSchema } from '../matrix/simulation.js';
+import { challengeSchema } from '../plan/challenge.js';
 import { planSchema, sha256Schema } from '../plan/schema.js';
 import {
   armSummarySchema,
@@ -82,6 +83,8 @@ const predicateSchema = z.strictObject({
   harness: z.strictObject({ version: z.string(), node: z.string() }),
   matrix: z.strictObject({ name: z.string(), title: z.string(), digest: digestSchema }),
   plan: z.strictObject({ digest: digestSchema, seed: sha256Schema }),
+  /** What the run answers; absent when it chose its own seed. */
+  challenge: challengeSchema.optional(),
   machine: z.strictObject({
     /** The same for every session on the machine. */
     id: sha256Schema,

@@ -27,7 +27,7 @@ import { replayExchanges } from './replay-exchanges.js';
 import { replayPlan } from './replay-plan.js';
 import { replaySimulation } from './replay-simulation.js';
 import { replayTelemetry } from './replay-telemetry.js';
-import { readRecord } from './run-folder.js';
+import { type RunRecord, readRecord } from './run-folder.js';
 import { requireFinishedRun } from './run-state.js';
 import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
 import { PREDICATE_TYPE, type Statement, serializeStatement, statementSchema } from './statement.js';
@@ -44,6 +44,8 @@ export interface VerifyOptions {
 export interface Verification {
   signer: Signer;
   statement: Statement;
+  /** Plan, journal, verdict and machine, as they were read from files that the signature covers. */
+  record: RunRecord;
   /** What was checked, in order, each with what was found. */
   checks: readonly { name: string; found: string }[];
 }
@@ -85,11 +87,11 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   try {
-    await replay({ signer, statement, payload }, evidence, index, read, report);
+    const record = await replay({ signer, statement, payload }, evidence, index, read, report);
+    return { signer, statement, record, checks };
   } catch (error) {
     throw withVersions(error, statement.predicate.harness.version);
   }
-  return { signer, statement, checks };
 }
 
 /** Draws everything again from what has been authenticated. */
@@ -99,7 +101,7 @@ async function replay(
   index: EvidenceIndex,
   read: (path: string) => Promise<Buffer>,
   report: (name: string, found: string) => void,
-): Promise<void> {
+): Promise<RunRecord> {
   const record = await readRecord(read);
   const { plan, entries } = record;
   const planDigest = replayPlan(plan, entries);
@@ -125,6 +127,7 @@ async function replay(
     throw invalid(ENVELOPE_FILE, 'has a payload that is not spelt as RFC 8785 says');
   }
   report('statement', 'every field follows from plan, journal and verdict');
+  return record;
 }
 
 /** Other rules or words than ours are no lie, but what they concluded cannot be drawn again here: still invalid. */

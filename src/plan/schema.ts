@@ -10,6 +10,7 @@ import {
   protocolSchema,
 } from '../matrix/schema.js';
 import { simulationSchema } from '../matrix/simulation.js';
+import { challengeSchema } from './challenge.js';
 
 /** SHA-256 as 64 lower-case hex digits. */
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
@@ -46,6 +47,8 @@ export const planSchema = z.strictObject({
   session: z.string().regex(/^[a-z0-9][a-z0-9-]{7,63}$/),
   /** 64 hex digits that seed the order and the prompts. */
   seed: sha256Schema,
+  /** What the run answers; the seed is then `challengeSeed` of it. Absent when the run chose its own. */
+  challenge: challengeSchema.optional(),
   matrix: z.strictObject({ name: nameSchema, title: z.string(), digest: sha256Schema }),
   model: modelSchema,
   /** Ids below this are ordinary tokens that prompts may use. */

@@ -1,0 +1,56 @@
+/**
+ * The gate's policy (`qualify.policy.yaml`): what must have been qualified before a change is merged. Read from the base revision.
+ */
+import { z } from 'zod';
+import { nameSchema } from '../matrix/schema.js';
+import { sha256Schema } from '../plan/schema.js';
+
+/** A class of machines; a machine belongs to it when everything that is said here holds. */
+export const machineClassSchema = z.strictObject({
+  /** Ids of machines; the surest way, and the only one that a signer cannot talk his way into. */
+  ids: z.array(sha256Schema).min(1).optional(),
+  /** Case-insensitive part of the CPU's model name. */
+  cpu: z.string().min(1).optional(),
+  /** Case-insensitive part of the name of one of the GPUs. */
+  gpu: z.string().min(1).optional(),
+  memoryAtLeastGib: z.number().positive().optional(),
+  logicalCpusAtLeast: z.int().min(1).optional(),
+});
+
+export const requirementSchema = z.strictObject({
+  /** Name of the matrix. */
+  matrix: nameSchema,
+  /** Digest of the matrix; absent for any version of that name. */
+  digest: sha256Schema.optional(),
+  /** Name of a class below `machines`. */
+  machine: nameSchema,
+  /** The least grade: rounds that every protected cell must have. */
+  rounds: z.int().min(6).default(6),
+  /** Protected cells by id, which must be there and pass whatever the matrix calls them; absent for all that the matrix requires. */
+  cells: z.array(z.string()).min(1).optional(),
+  /** How many machines of the class must say so, each with a run of its own. */
+  machinesAtLeast: z.int().min(1).default(1),
+});
+
+export const gatePolicySchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  title: z.string().max(200).optional(),
+  /** Path of the trust policy in the same revision. */
+  trust: z.string().default('qualify.trust.json'),
+  /** The branch that changes are merged into. */
+  base: z.string().default('main'),
+  /** By how many commits the base of a run may be behind that branch. */
+  baseDrift: z.int().min(0).default(0),
+  maxAgeDays: z.number().positive().default(14),
+  /** `required`: a run must answer a challenge that was issued for this head, base, matrix and policy. */
+  challenge: z.enum(['optional', 'required']).default('optional'),
+  machines: z.record(nameSchema, machineClassSchema),
+  require: z.array(requirementSchema).min(1),
+});
+
+export type GatePolicy = z.infer<typeof gatePolicySchema>;
+export type Requirement = z.infer<typeof requirementSchema>;
+export type MachineClass = z.infer<typeof machineClassSchema>;
+
+/** The file's name in a repository, unless `--policy` names another. */
+export const POLICY_FILE = 'qualify.policy.yaml';

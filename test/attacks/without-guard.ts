@@ -1,0 +1,39 @@
+/**
+ * The verifier with one of its guards taken out. An attack that succeeds against that, and not against the whole, shows that the guard
+ * is what stops it, and that the attack is one.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const DIST = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** A place in the compiled sources, and what stands there instead; the text must stand there exactly once. */
+export interface Guard {
+  /** Below `src`, without extension: `manifest/envelope`. */
+  module: string;
+  guard: string;
+  instead: string;
+}
+
+/** Imports `module` (below `src`, without extension) from a copy of the compiled sources that lacks the guards. */
+export async function importWithout<T>(t: TestContext, module: string, ...guards: Guard[]): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'without-guard-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(DIST, 'src'), join(folder, 'dist', 'src'), { recursive: true });
+  for (const name of ['node_modules', 'package.json', 'matrices', 'native', 'kernels']) {
+    symlinkSync(join(ROOT, name), join(folder, name));
+  }
+  for (const { module: guarded, guard, instead } of guards) {
+    const path = join(folder, 'dist', 'src', `${guarded}.js`);
+    const pieces = readFileSync(path, 'utf8').split(guard);
+    if (pieces.length !== 2) {
+      throw new Error(`${guarded} has the guard ${pieces.length - 1} times, not once: ${guard}`);
+    }
+    writeFileSync(path, pieces.join(instead));
+  }
+  return (await import(pathToFileURL(join(folder, 'dist', 'src', `${module}.js`)).href)) as T;
+}
