@@ -2,7 +2,7 @@
  * The DSSE envelope: what a run's statement travels in. One payload type, one Ed25519 signature, one spelling of the
  * file: `qualify` takes exactly the bytes that it would write, so that no byte of a run folder can change unnoticed.
  */
-import { sign, verify } from 'node:crypto';
+import { verify } from 'node:crypto';
 import { z } from 'zod';
 import type { QualifyError } from '../errors.js';
 import { decodeBase64 } from './base64.js';
@@ -35,8 +35,8 @@ export interface SealedPayload {
 }
 
 /** Text of the envelope over `payload`, signed by `key`. */
-export function signEnvelope(payload: Uint8Array, key: SigningKey): string {
-  const signature = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), key.privateKey);
+export async function signEnvelope(payload: Uint8Array, key: SigningKey): Promise<string> {
+  const signature = await key.sign(preAuthenticationEncoding(PAYLOAD_TYPE, payload));
   return serialize({
     payload: Buffer.from(payload).toString('base64'),
     payloadType: PAYLOAD_TYPE,

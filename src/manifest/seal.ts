@@ -41,7 +41,7 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
   const path = join(runFolder, ENVELOPE_FILE);
   await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
   try {
-    await writeOnce(path, signEnvelope(serializeStatement(statement), key));
+    await writeOnce(path, await signEnvelope(serializeStatement(statement), key));
   } catch (cause) {
     throw new QualifyError('ERR_QUALIFY_SEAL', `${path} cannot be written`, {
       exit: 'infrastructure',

@@ -2,13 +2,13 @@
  * Which key a run is checked with. Trust comes from the person who verifies: the key that was asked for, or a key of
  * the user's folder. The key that travels in the run folder only shows that the folder is consistent with itself.
  */
-import { readFile } from 'node:fs/promises';
-import { QualifyError } from '../errors.js';
+import type { QualifyError } from '../errors.js';
 import { ENVELOPE_FILE } from './envelope.js';
 import { KEY_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { keyFolder, listKeys } from './key-store.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
+import { isFingerprint, readPublicKey } from './public-key-file.js';
 
 export interface Signer {
   key: PublicKey;
@@ -32,7 +32,7 @@ export interface SignerOptions {
 export async function chooseSigner(options: SignerOptions): Promise<Signer> {
   const travelling = options.travelling && parseTravelling(options.travelling);
   if (options.asked !== undefined && !isFingerprint(options.asked)) {
-    return { key: await readAsked(options.asked), trust: 'asked', name: null };
+    return { key: await readPublicKey(options.asked), trust: 'asked', name: null };
   }
   const stored = await listKeys(options.folder ?? keyFolder());
   const wanted = options.asked ?? travelling?.keyId ?? options.claimedKeyId;
@@ -63,23 +63,6 @@ function parseTravelling(bytes: Buffer): PublicKey {
   if (!Buffer.from(key.pem).equals(bytes)) throw invalid(KEY_FILE, 'is not spelt as qualify writes it');
   return key;
 }
-
-async function readAsked(path: string): Promise<PublicKey> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_KEY_FILE', `the key ${path} cannot be read`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give a .pub.pem file, a .pub file, or a fingerprint such as SHA256:…',
-      cause,
-    });
-  }
-  return parsePublicKey(text, path);
-}
-
-const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.test(text);
 
 const wrongSigner = (asked: string, found: string): QualifyError =>
   invalid(

@@ -1,7 +1,7 @@
 /** What a trust policy is asked about a run that has been verified. */
 import { QualifyError } from '../errors.js';
 import { keyOf } from './trust-file.js';
-import { type Attestation, judgeTrust, type TrustJudgement, type TrustQuestion } from './trust-judgement.js';
+import { type Attestation, type TrustJudgement, type TrustQuestion } from './trust-judgement.js';
 import type { Role, TrustPolicy } from './trust-policy.js';
 import type { PublicKey } from './public-key.js';
 import type { Statement } from './statement.js';

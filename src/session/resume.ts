@@ -17,7 +17,7 @@ import { type MachineLock, takeFolderLock, takeMachineLock } from '../machine/lo
 import { Telemetry } from '../machine/telemetry.js';
 import { ENVELOPE_FILE } from '../manifest/envelope.js';
 import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
+import { prepareSigningKey } from '../manifest/signing-key.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
@@ -55,7 +55,7 @@ export async function resumeSession(options: ResumeOptions): Promise<SessionResu
   leaveNothingBehind();
   const { runFolder, progress, signal, wait } = options;
   const { plan } = await readUnfinishedRun(runFolder);
-  const { created: keyCreated } = await loadOrCreateKey();
+  const { created: keyCreated } = await prepareSigningKey();
   const asked = { what: `session ${plan.session}`, wait, onWait: progress.note, signal };
   const lock = await takeMachineLock(asked);
   let folderLock: MachineLock | null = null;

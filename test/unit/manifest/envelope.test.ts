@@ -3,7 +3,7 @@ import { type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
 import { openEnvelope, PAYLOAD_TYPE, readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { preAuthenticationEncoding } from '../../../src/manifest/pae.js';
 import { scratchFolder } from '../../support/folder.js';
 
@@ -16,7 +16,7 @@ interface Parts {
 }
 
 /** An envelope made by hand, spelt as ours, over any type and body. */
-function envelope(key: SigningKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
+function envelope(key: OwnKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
   const parts: Parts = {
     payload: payload.toString('base64'),
     payloadType: type,
@@ -36,7 +36,7 @@ const wrongKey = (): QualifyError =>
 
 test('opens what it signed', async (context) => {
   const key = await keyFor(context);
-  const text = signEnvelope(payload, key);
+  const text = await signEnvelope(payload, key);
   assert.deepEqual(openEnvelope(readEnvelope(Buffer.from(text)), key.publicKey, wrongKey), payload);
   assert.equal(text, envelope(key, () => {}).toString());
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
 import { readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { sshLine } from '../../../src/manifest/public-key.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { type VerifyOptions, verifyRun } from '../../../src/manifest/verify.js';
@@ -14,7 +14,7 @@ import { scratchFolder } from '../../support/folder.js';
 interface Sealed {
   folder: string;
   run: string;
-  key: SigningKey;
+  key: OwnKey;
   /** Keys of the verifier: none. */
   keys: string;
 }
@@ -116,7 +116,7 @@ test('refuses a statement that another key signed again', async (context) => {
   const sealed = await sealedRun(context);
   const thief = await generateKey('thief', join(sealed.folder, 'thief'));
   const path = join(sealed.run, 'manifest.dsse.json');
-  await writeFile(path, signEnvelope(readEnvelope(await readFile(path)).payload, thief));
+  await writeFile(path, await signEnvelope(readEnvelope(await readFile(path)).payload, thief));
   await writeFile(join(sealed.run, 'key.pub.pem'), thief.publicKey.pem);
   await refuses(sealed, 'manifest.dsse.json', /signed again by/);
 });
