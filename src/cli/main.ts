@@ -75,7 +75,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
-  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  keys: {
+    summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
+    load: () => import('./keys.js'),
+  },
 };
 
 /** The command that a command line calls, or asks help for; the program itself has no options with values. */

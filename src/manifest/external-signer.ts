@@ -68,7 +68,10 @@ async function signBy(command: Command, key: PublicKey, message: Uint8Array): Pr
   const problem = signatureProblem(key, signature);
   if (problem !== null) throw failed(command, `answered with a signature that ${problem}`);
   if (!isSignedBy(key, message, signature))
-    throw failed(command, `answered with a signature that is not by ${key.keyId}, the key of ${SIGNER_KEY_VARIABLE}`);
+    throw failed(
+      command,
+      `answered with a signature that is not by ${key.keyId}, the key of ${SIGNER_KEY_VARIABLE}`,
+    );
   return signature;
 }
 
@@ -126,10 +129,14 @@ function endGroup(pid: number | undefined): void {
 
 function failed({ program }: Command, why: string, complaint = '', cause?: unknown): QualifyError {
   const said = complaint.trim().replace(/[^\P{Cc}\n]/gu, '?');
-  return new QualifyError('ERR_QUALIFY_SIGNER', `The signer ${program} ${why}.${said === '' ? '' : `\n${said}`}`, {
-    exit: 'infrastructure',
-    where: SIGNER_VARIABLE,
-    hint: 'Try it by hand: it gets the bytes to sign on stdin and writes the signature to stdout. docs/trust.md has an example.',
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new QualifyError(
+    'ERR_QUALIFY_SIGNER',
+    `The signer ${program} ${why}.${said === '' ? '' : `\n${said}`}`,
+    {
+      exit: 'infrastructure',
+      where: SIGNER_VARIABLE,
+      hint: 'Try it by hand: it gets the bytes to sign on stdin and writes the signature to stdout. docs/trust.md has an example.',
+      ...(cause === undefined ? {} : { cause }),
+    },
+  );
 }

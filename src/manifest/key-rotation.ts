@@ -6,6 +6,7 @@
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
+import { folderLockAddress, takeMachineLock } from '../machine/lock.js';
 import {
   checkName,
   inFolder,
@@ -29,27 +30,37 @@ const MOST_A_DAY = 100;
 /** @throws ERR_QUALIFY_NO_KEY (exit 64) when there is no such key of the user's own, and what else `loadKey` throws */
 export async function rotateKey(name: string, at = new Date(), folder = keyFolder()): Promise<Rotation> {
   checkName(name);
-  const { publicKey, path } = await loadKey(name, folder);
+  await loadKey(name, folder);
   return inFolder(folder, async () => {
-    const partial = await writeNewPrivateKey(name, folder);
+    // Of two rotations at once, one would replace the key that the other has just announced.
+    const lock = await takeMachineLock({
+      what: `rotating "${name}"`,
+      wait: true,
+      address: folderLockAddress(folder),
+    });
     try {
-      const dated = await keepUnderDate(name, path, at, folder);
-      const old = await loadKey(dated, folder);
-      if (old.publicKey.keyId !== publicKey.keyId)
-        throw new QualifyError('ERR_QUALIFY_KEY_EXISTS', `the key "${name}" changed while it was rotated`, {
-          exit: 'usage',
-          where: path,
-          hint: 'Look at `qualify keys list`, and rotate once more if that is what you want.',
-        });
-      // Gone first, so that no public half of the old key stands beside the new private one; `loadKey` writes them again.
-      for (const half of [`${name}.pub.pem`, `${name}.pub`]) await rm(join(folder, half), { force: true });
-      await rename(partial, path);
-      await syncFolder(folder);
-      return { key: await loadKey(name, folder), old, at };
+      return await rotateAlone(name, at, folder);
     } finally {
-      await rm(partial, { force: true });
+      await lock.release();
     }
   });
+}
+
+async function rotateAlone(name: string, at: Date, folder: string): Promise<Rotation> {
+  const { publicKey, path } = await loadKey(name, folder);
+  const partial = await writeNewPrivateKey(name, folder);
+  try {
+    const dated = await keepUnderDate(name, path, at, folder);
+    const old = await loadKey(dated, folder);
+    if (old.publicKey.keyId !== publicKey.keyId) throw new Error(`${dated} is not the key that was rotated`);
+    // Gone first, so that no public half of the old key stands beside the new private one; `loadKey` writes them again.
+    for (const half of [`${name}.pub.pem`, `${name}.pub`]) await rm(join(folder, half), { force: true });
+    await rename(partial, path);
+    await syncFolder(folder);
+    return { key: await loadKey(name, folder), old, at };
+  } finally {
+    await rm(partial, { force: true });
+  }
 }
 
 /** Gives the private key its second name, `NAME-YYYYMMDD` or that with a number; one that has been given before is used again. */

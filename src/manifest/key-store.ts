@@ -134,14 +134,14 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
     }),
   );
   const keys: StoredKey[] = [];
-  for (const file of files.sort()) {
+  for (const file of files) {
     const name = file.replace(/\.pub(\.pem)?$/, '');
     if (name === file || (file.endsWith('.pub') && files.includes(`${name}.pub.pem`))) continue;
     const path = join(folder, file);
     const publicKey = parsePublicKey(await readFile(path, 'utf8'), path);
     keys.push({ name, publicKey, own: files.includes(`${name}.pem`), path });
   }
-  return keys;
+  return keys.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 async function readPrivateKey(path: string): Promise<KeyObject> {
@@ -167,11 +167,15 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
     });
   }
   if (key.asymmetricKeyType === 'ed25519') return key;
-  throw new QualifyError('ERR_QUALIFY_PRIVATE_KEY', `${path} is a ${key.asymmetricKeyType} key; only Ed25519 is signed with`, {
-    exit: 'infrastructure',
-    where: path,
-    hint: 'A key of another kind signs through a command: docs/trust.md, "External signers".',
-  });
+  throw new QualifyError(
+    'ERR_QUALIFY_PRIVATE_KEY',
+    `${path} is a ${key.asymmetricKeyType} key; only Ed25519 is signed with`,
+    {
+      exit: 'infrastructure',
+      where: path,
+      hint: 'A key of another kind signs through a command: docs/trust.md, "External signers".',
+    },
+  );
 }
 
 /** Whole or not at all: half a public key would make every later run fail. A folder that has all is not written to: it may be read-only. */

@@ -54,8 +54,7 @@ export function publicKeyFromRaw(
   algorithm: KeyAlgorithm = 'Ed25519',
 ): PublicKey {
   const form = FORMS[algorithm];
-  if (raw.length !== form.rawBytes)
-    throw unusable(where, `holds ${raw.length} bytes, not ${form.rawBytes}`);
+  if (raw.length !== form.rawBytes) throw unusable(where, `holds ${raw.length} bytes, not ${form.rawBytes}`);
   if (algorithm === 'Ed25519' && isLowOrderPoint(raw))
     throw unusable(where, 'is a point of small order, under which anybody can sign');
   let object: KeyObject;
@@ -101,10 +100,7 @@ export function parsePublicKey(text: string, where: string): PublicKey {
   const algorithm = ALGORITHMS.find((name) => text.startsWith(`${FORMS[name].sshType} `));
   if (algorithm) return parseSshLine(text, where, algorithm);
   if (!text.startsWith('-----BEGIN PUBLIC KEY-----')) {
-    throw unusable(
-      where,
-      'is neither an SPKI PEM public key nor an ssh-ed25519 or ecdsa-sha2-nistp256 line',
-    );
+    throw unusable(where, 'is neither an SPKI PEM public key nor an ssh-ed25519 or ecdsa-sha2-nistp256 line');
   }
   let object: KeyObject;
   try {
@@ -133,7 +129,9 @@ function parseSshLine(text: string, where: string, algorithm: KeyAlgorithm): Pub
 /** Wire format of OpenSSH: type, what belongs to it, and key, each with its length before it. */
 function sshBlob(algorithm: KeyAlgorithm, raw: Uint8Array): Buffer {
   const { sshType, sshParts } = FORMS[algorithm];
-  return Buffer.concat([sshType, ...sshParts].map((part) => sshString(Buffer.from(part))).concat(sshString(raw)));
+  return Buffer.concat(
+    [sshType, ...sshParts].map((part) => sshString(Buffer.from(part))).concat(sshString(raw)),
+  );
 }
 
 function sshString(bytes: Uint8Array): Buffer {

@@ -18,7 +18,10 @@ export function isSignedBy(key: PublicKey, message: Uint8Array, signature: Uint8
 }
 
 /** Why bytes cannot be a signature by a key of this kind, to be read after "a signature that"; null when they can. */
-export function signatureProblem({ algorithm }: Pick<PublicKey, 'algorithm'>, signature: Uint8Array): string | null {
+export function signatureProblem(
+  { algorithm }: Pick<PublicKey, 'algorithm'>,
+  signature: Uint8Array,
+): string | null {
   if (algorithm === 'Ed25519') {
     if (signature.length === ED25519_BYTES) return null;
     return `is ${signature.length} bytes long, not the ${ED25519_BYTES} of Ed25519`;
@@ -38,7 +41,10 @@ export function signatureProblem({ algorithm }: Pick<PublicKey, 'algorithm'>, si
  * What a signer answered, in the one spelling: of ECDSA, s becomes the lower one. What is no signature at all is given back as it is,
  * for `isSignedBy` to refuse.
  */
-export function normaliseSignature({ algorithm }: Pick<PublicKey, 'algorithm'>, signature: Uint8Array): Buffer {
+export function normaliseSignature(
+  { algorithm }: Pick<PublicKey, 'algorithm'>,
+  signature: Uint8Array,
+): Buffer {
   const parsed = algorithm === 'ECDSA P-256' ? parseDer(signature) : null;
   if (parsed === null || parsed.s <= HALF || parsed.s >= ORDER) return Buffer.from(signature);
   return formatDer(parsed.r, ORDER - parsed.s);

@@ -32,13 +32,19 @@ export function addKey(policy: TrustPolicy, key: PublicKey, grant: Grant): Trust
   const before = policy.keys.find(({ keyId }) => keyId === key.keyId);
   if (!before) return { ...policy, keys: [...policy.keys, trustEntry(key, grant)] };
   if (before.revoked)
-    throw refused(`${key.keyId} is ${before.revoked.reason} since ${before.revoked.since}`, 'Add another key.');
+    throw refused(
+      `${key.keyId} is ${before.revoked.reason} since ${before.revoked.since}`,
+      'Add another key.',
+    );
   const wasObserver = before.roles.includes('observer');
   // A key that may sign for any machine is not narrowed by being added for one.
   const machines =
     wasObserver && before.machines === undefined ? undefined : union(before.machines, grant.machines);
   const { notBefore = before.notBefore, notAfter = before.notAfter } = grant;
-  return replace(policy, trustEntry(key, { roles: union(before.roles, grant.roles) ?? [], machines, notBefore, notAfter }));
+  return replace(
+    policy,
+    trustEntry(key, { roles: union(before.roles, grant.roles) ?? [], machines, notBefore, notAfter }),
+  );
 }
 
 /** The policy after a rotation: the old key ends, and the new one begins with what the old one might do. */
@@ -47,7 +53,10 @@ export function replaceKey(policy: TrustPolicy, old: PublicKey, key: PublicKey, 
   const { notAfter } = before;
   const ends = notAfter !== undefined && Date.parse(notAfter) < Date.parse(at) ? notAfter : at;
   const ended = replace(policy, withField(before, { notAfter: ends }));
-  return { ...ended, keys: [...ended.keys, trustEntry(key, { ...before, notBefore: at, notAfter: undefined })] };
+  return {
+    ...ended,
+    keys: [...ended.keys, trustEntry(key, { ...before, notBefore: at, notAfter: undefined })],
+  };
 }
 
 /** @throws ERR_QUALIFY_TRUST_EDIT (exit 64) when the key is not there, or the revocation would be weaker than one that is */
@@ -65,7 +74,10 @@ export function revokeKey(policy: TrustPolicy, keyId: string, revoked: Revocatio
 export function requireEntry(policy: TrustPolicy, keyId: string): TrustedKey {
   const entry = policy.keys.find((one) => one.keyId === keyId);
   if (entry) return entry;
-  throw refused(`the trust policy does not have the key ${keyId}`, 'Add it: qualify keys add KEY.pub --trust FILE');
+  throw refused(
+    `the trust policy does not have the key ${keyId}`,
+    'Add it: qualify keys add KEY.pub --trust FILE',
+  );
 }
 
 const replace = (policy: TrustPolicy, entry: TrustedKey): TrustPolicy => ({

@@ -25,7 +25,8 @@ export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
     if (keyId !== entry.keyId)
       throw malformed(file, `${place}.keyId is ${entry.keyId}, but its publicKey has the name ${keyId}`);
     const before = seen.get(keyId);
-    if (before !== undefined) throw malformed(file, `${place} is the key of keys[${before}] once more, ${keyId}`);
+    if (before !== undefined)
+      throw malformed(file, `${place} is the key of keys[${before}] once more, ${keyId}`);
     seen.set(keyId, at);
     checkRoles(entry, file, place);
   }

@@ -3,7 +3,7 @@
  * shows which key signed and never when, so the dates of a statement count only against its signer, and what others say of the time
  * (a challenge, the summary of a verifier) counts beside them.
  */
-import { parsePublicKey, type PublicKey } from './public-key.js';
+import { type PublicKey, parsePublicKey } from './public-key.js';
 import type { Role, TrustedKey, TrustPolicy } from './trust-policy.js';
 
 /** Why a key is not trusted. */
@@ -58,7 +58,10 @@ export function judgeTrust(policy: TrustPolicy, question: TrustQuestion, now: Da
   const entry = entryOf(policy, question.key);
   if (!entry) return refuse('unknown-key', `the trust policy does not have the key ${question.key.keyId}`);
   if (!entry.roles.includes(question.role))
-    return refuse('wrong-role', `${entry.keyId} is trusted as ${entry.roles.join(' and ')}, not as ${question.role}`);
+    return refuse(
+      'wrong-role',
+      `${entry.keyId} is trusted as ${entry.roles.join(' and ')}, not as ${question.role}`,
+    );
   return (
     judgeMachine(entry, question) ??
     judgeClock(question, now) ??
@@ -116,7 +119,10 @@ function judgeWindow(entry: TrustedKey, question: TrustQuestion): TrustJudgement
   if (Date.parse(signed) > end)
     return refuse('expired', `signed at ${signed}; ${entry.keyId} counts until ${entry.notAfter}`);
   if (question.issuedAt !== null && Date.parse(question.issuedAt) > end)
-    return refuse('expired', `its challenge is of ${question.issuedAt}; ${entry.keyId} counts until ${entry.notAfter}`);
+    return refuse(
+      'expired',
+      `its challenge is of ${question.issuedAt}; ${entry.keyId} counts until ${entry.notAfter}`,
+    );
   return null;
 }
 
@@ -131,7 +137,8 @@ function judgeRevocation(
   const since = Date.parse(revoked.since);
   const why = `${entry.keyId} is ${revoked.reason} since ${revoked.since}`;
   if (revoked.reason === 'compromised') {
-    if (question.attestations.some((attestation) => vouches(policy, attestation, question, since, now))) return null;
+    if (question.attestations.some((attestation) => vouches(policy, attestation, question, since, now)))
+      return null;
     return refuse('revoked', `${why}, and no verifier of the policy attests that it saw this before`);
   }
   const signed = signedAt(question);
@@ -167,7 +174,9 @@ function describe(entry: TrustedKey, { role, issuedAt }: TrustQuestion): string 
       ? 'at any time'
       : `${entry.notBefore === undefined ? '' : `from ${entry.notBefore} `}${entry.notAfter === undefined ? '' : `until ${entry.notAfter}`}`.trim();
   const machines = role !== 'observer' ? '' : entry.machines ? ', of this machine' : ', of any machine';
-  const revoked = entry.revoked ? `; ${entry.revoked.reason} since ${entry.revoked.since}, which this is not touched by` : '';
+  const revoked = entry.revoked
+    ? `; ${entry.revoked.reason} since ${entry.revoked.since}, which this is not touched by`
+    : '';
   const bound = issuedAt === null ? '' : `; not begun before its challenge of ${issuedAt}`;
   return `${role} of the trust policy, ${window}${machines}${bound}${revoked}`;
 }

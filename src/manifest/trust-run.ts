@@ -1,10 +1,10 @@
 /** What a trust policy is asked about a run that has been verified. */
 import { QualifyError } from '../errors.js';
-import { keyOf } from './trust-file.js';
-import { type Attestation, type TrustJudgement, type TrustQuestion } from './trust-judgement.js';
-import type { Role, TrustPolicy } from './trust-policy.js';
 import type { PublicKey } from './public-key.js';
 import type { Statement } from './statement.js';
+import { keyOf } from './trust-file.js';
+import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
+import type { Role, TrustPolicy } from './trust-policy.js';
 import type { Verification } from './verify.js';
 
 /** The question whether the signer of a run may say so. `attestations` are what verifiers said of this or other evidence. */
@@ -23,7 +23,8 @@ export function runTrustQuestion(
 /** SHA-256 of `evidence.sha256`, which the statement of every run has as its first subject. */
 export function evidenceDigest({ subject }: Pick<Statement, 'subject'>): string {
   const [first] = subject;
-  if (!first || !('sha256' in first.digest)) throw new Error('A statement without its evidence was verified.');
+  if (!first || !('sha256' in first.digest))
+    throw new Error('A statement without its evidence was verified.');
   return first.digest.sha256;
 }
 

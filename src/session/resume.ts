@@ -17,10 +17,10 @@ import { type MachineLock, takeFolderLock, takeMachineLock } from '../machine/lo
 import { Telemetry } from '../machine/telemetry.js';
 import { ENVELOPE_FILE } from '../manifest/envelope.js';
 import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
-import { prepareSigningKey } from '../manifest/signing-key.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
+import { prepareSigningKey } from '../manifest/signing-key.js';
 import type { Plan } from '../plan/schema.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { resolveArms } from './arm-builds.js';

@@ -68,7 +68,15 @@ describe('ECDSA', () => {
       const one = normaliseSignature(p256, raw);
       assert.equal(isSignedBy(p256, message, one), true);
       await writeFile(path('sig'), one);
-      const args = ['dgst', '-sha256', '-verify', path('pub.pem'), '-signature', path('sig'), path('message')];
+      const args = [
+        'dgst',
+        '-sha256',
+        '-verify',
+        path('pub.pem'),
+        '-signature',
+        path('sig'),
+        path('message'),
+      ];
       assert.match(execFileSync('openssl', args, { encoding: 'utf8' }), /Verified OK/);
     }
   });
@@ -100,7 +108,7 @@ describe('ECDSA', () => {
       'a byte after it': Buffer.concat([good, Buffer.alloc(1)]),
       'a byte cut off': good.subarray(0, -1),
       'another tag': Buffer.concat([Buffer.from([0x31]), good.subarray(1)]),
-      'nothing': Buffer.alloc(0),
+      nothing: Buffer.alloc(0),
       'one byte': Buffer.from([0x30]),
       'indefinite length': Buffer.concat([Buffer.from([0x30, 0x80]), good.subarray(2), Buffer.alloc(2)]),
     };

@@ -28,7 +28,10 @@ const wrong: Record<string, [object, RegExp]> = {
     { keys: [entry(one, { keyId: two.keyId })] },
     /keys\[0\]\.keyId is SHA256:.* but its publicKey has the name SHA256:/,
   ],
-  'a key twice': [{ keys: [entry(one), entry(two), entry(one)] }, /keys\[2\] is the key of keys\[0\] once more/],
+  'a key twice': [
+    { keys: [entry(one), entry(two), entry(one)] },
+    /keys\[2\] is the key of keys\[0\] once more/,
+  ],
   'a key twice under another comment': [
     { keys: [entry(one), entry(one, { publicKey: sshLine(one, 'another'), roles: ['verifier'] })] },
     /once more/,
@@ -47,7 +50,10 @@ const wrong: Record<string, [object, RegExp]> = {
   'a field that there is not': [{ keys: [entry(one, { trusted: true })] }, /trusted/],
   'a date without a zone': [{ keys: [entry(one, { notAfter: '2026-01-01T00:00:00' })] }, /notAfter/],
   'a date with another zone': [{ expires: '2026-01-01T00:00:00+01:00' }, /expires/],
-  'a reason that there is not': [{ keys: [entry(one, { revoked: { since: from, reason: 'lost' } })] }, /reason/],
+  'a reason that there is not': [
+    { keys: [entry(one, { revoked: { since: from, reason: 'lost' } })] },
+    /reason/,
+  ],
   'another version': [{ schemaVersion: 2 }, /schemaVersion/],
   'no key': [{ keys: [entry(one, { publicKey: 'hello' })] }, /keys\[0\]\.publicKey is neither/],
   'a key of small order': [
@@ -65,13 +71,20 @@ function lowOrderBlob(): string {
 
 for (const [what, [change, message]] of Object.entries(wrong)) {
   test(`refuses ${what}`, () => {
-    assert.throws(() => parse({ ...good, ...change }), { code: 'ERR_QUALIFY_TRUST_POLICY', message, exit: 'usage' });
+    assert.throws(() => parse({ ...good, ...change }), {
+      code: 'ERR_QUALIFY_TRUST_POLICY',
+      message,
+      exit: 'usage',
+    });
   });
 }
 
 test('refuses what is no plain JSON', () => {
   const twice = JSON.stringify(good).replace('{', '{"schemaVersion":1,');
-  assert.throws(() => parseTrustPolicy(Buffer.from(twice), 't.json'), /t\.json has the key "schemaVersion" twice/);
+  assert.throws(
+    () => parseTrustPolicy(Buffer.from(twice), 't.json'),
+    /t\.json has the key "schemaVersion" twice/,
+  );
   assert.throws(() => parseTrustPolicy(Buffer.from('nonsense'), 't.json'), /t\.json is not JSON/);
   assert.throws(() => parseTrustPolicy(Buffer.alloc(1024 * 1024 + 1), 't.json'), /at most/);
 });
@@ -104,9 +117,15 @@ test('does not write what it would not read, and leaves the file as it was', asy
   assert.deepEqual(await readFile(path), before);
   await chmod(folder, 0o500);
   if (process.getuid?.() !== 0) {
-    assert.equal((await refusal(writeTrustPolicy(path, good as TrustPolicy))).code, 'ERR_QUALIFY_TRUST_WRITE');
+    assert.equal(
+      (await refusal(writeTrustPolicy(path, good as TrustPolicy))).code,
+      'ERR_QUALIFY_TRUST_WRITE',
+    );
   }
   await chmod(folder, 0o700);
-  assert.equal((await refusal(writeTrustPolicy(join(folder, 'no', 't.json'), good as TrustPolicy))).code, 'ERR_QUALIFY_TRUST_WRITE');
+  assert.equal(
+    (await refusal(writeTrustPolicy(join(folder, 'no', 't.json'), good as TrustPolicy))).code,
+    'ERR_QUALIFY_TRUST_WRITE',
+  );
   assert.deepEqual(await readdir(folder), ['trust.json']);
 });

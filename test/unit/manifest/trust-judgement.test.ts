@@ -20,7 +20,8 @@ const MACHINE = 'a'.repeat(64);
 const EVIDENCE = 'e'.repeat(64);
 
 /** Days of 2026 at noon, and instants around them. */
-const day = (date: string, ms = 0): string => new Date(Date.parse(`2026-${date}T12:00:00Z`) + ms).toISOString();
+const day = (date: string, ms = 0): string =>
+  new Date(Date.parse(`2026-${date}T12:00:00Z`) + ms).toISOString();
 const NOW = new Date(day('06-15'));
 const later = (ms: number): string => new Date(NOW.getTime() + ms).toISOString();
 
@@ -43,7 +44,12 @@ const seen = (timeVerified: string, change: Partial<Attestation> = {}): Attestat
   ...change,
 });
 
-type Row = readonly [what: string, policy: TrustPolicy, question: TrustQuestion, expected: TrustCode | 'trusted'];
+type Row = readonly [
+  what: string,
+  policy: TrustPolicy,
+  question: TrustQuestion,
+  expected: TrustCode | 'trusted',
+];
 
 const since = day('06-12');
 const compromised = policyOf({ revoked: { since, reason: 'compromised' } });
@@ -60,15 +66,30 @@ const rows: readonly Row[] = [
   ['a policy an instant too late', policyOf({}, { expires: later(-1) }), asked(), 'policy-expired'],
   ['a key that is not there', policyOf(), asked({ key: stranger }), 'unknown-key'],
   ['an empty policy', policyOf({}, { keys: [] }), asked(), 'unknown-key'],
-  ['a name that another key goes by', policyOf({ keyId: stranger.keyId }), asked({ key: stranger }), 'unknown-key'],
+  [
+    'a name that another key goes by',
+    policyOf({ keyId: stranger.keyId }),
+    asked({ key: stranger }),
+    'unknown-key',
+  ],
   ['a wrong name beside the right key', policyOf({ keyId: stranger.keyId }), asked(), 'trusted'],
   ['a maintainer', policyOf({ roles: ['maintainer'] }), asked(), 'wrong-role'],
   ['a verifier and maintainer', policyOf({ roles: ['verifier', 'maintainer'] }), asked(), 'wrong-role'],
-  ['an observer asked for as a maintainer', policyOf(), asked({ role: 'maintainer', machineId: null }), 'wrong-role'],
+  [
+    'an observer asked for as a maintainer',
+    policyOf(),
+    asked({ role: 'maintainer', machineId: null }),
+    'wrong-role',
+  ],
   ['one of several roles', policyOf({ roles: ['maintainer', 'observer'] }), asked(), 'trusted'],
   ['a machine of the key', policyOf({ machines: [MACHINE] }), asked(), 'trusted'],
   ['another machine', policyOf({ machines: ['b'.repeat(64)] }), asked(), 'wrong-machine'],
-  ['no machine where one is demanded', policyOf({ machines: [MACHINE] }), asked({ machineId: null }), 'wrong-machine'],
+  [
+    'no machine where one is demanded',
+    policyOf({ machines: [MACHINE] }),
+    asked({ machineId: null }),
+    'wrong-machine',
+  ],
   [
     'a waiver by a key that observes on one machine',
     policyOf({ roles: ['observer', 'maintainer'], machines: [MACHINE] }),
@@ -76,18 +97,38 @@ const rows: readonly Row[] = [
     'trusted',
   ],
 
-  ['an end as far ahead as clocks may part', policyOf(), asked({ finishedAt: later(CLOCK_TOLERANCE_MS) }), 'trusted'],
+  [
+    'an end as far ahead as clocks may part',
+    policyOf(),
+    asked({ finishedAt: later(CLOCK_TOLERANCE_MS) }),
+    'trusted',
+  ],
   ['an end further ahead', policyOf(), asked({ finishedAt: later(CLOCK_TOLERANCE_MS + 1) }), 'future-dated'],
-  ['a beginning further ahead', policyOf(), asked({ startedAt: later(CLOCK_TOLERANCE_MS + 1) }), 'future-dated'],
+  [
+    'a beginning further ahead',
+    policyOf(),
+    asked({ startedAt: later(CLOCK_TOLERANCE_MS + 1) }),
+    'future-dated',
+  ],
   [
     'a cut short session that begins ahead',
     policyOf(),
     asked({ startedAt: later(CLOCK_TOLERANCE_MS + 1), finishedAt: null }),
     'future-dated',
   ],
-  ['a challenge further ahead', policyOf(), asked({ issuedAt: later(CLOCK_TOLERANCE_MS + 1) }), 'future-dated'],
+  [
+    'a challenge further ahead',
+    policyOf(),
+    asked({ issuedAt: later(CLOCK_TOLERANCE_MS + 1) }),
+    'future-dated',
+  ],
 
-  ['an end on the instant of its challenge', policyOf(), asked({ startedAt: day('06-11'), issuedAt: day('06-11') }), 'trusted'],
+  [
+    'an end on the instant of its challenge',
+    policyOf(),
+    asked({ startedAt: day('06-11'), issuedAt: day('06-11') }),
+    'trusted',
+  ],
   ['an end an instant before its challenge', policyOf(), asked({ issuedAt: day('06-11', 1) }), 'back-dated'],
   [
     'a beginning as far before its challenge as clocks may part',
@@ -95,7 +136,12 @@ const rows: readonly Row[] = [
     asked({ issuedAt: day('06-10', CLOCK_TOLERANCE_MS) }),
     'trusted',
   ],
-  ['a beginning further before it', policyOf(), asked({ issuedAt: day('06-10', CLOCK_TOLERANCE_MS + 1) }), 'back-dated'],
+  [
+    'a beginning further before it',
+    policyOf(),
+    asked({ issuedAt: day('06-10', CLOCK_TOLERANCE_MS + 1) }),
+    'back-dated',
+  ],
   [
     'a cut short session that began before its challenge',
     policyOf(),
@@ -105,7 +151,12 @@ const rows: readonly Row[] = [
 
   ['the first instant of the window', policyOf({ notBefore: day('06-11') }), asked(), 'trusted'],
   ['an instant before it', policyOf({ notBefore: day('06-11', 1) }), asked(), 'not-yet-valid'],
-  ['a cut short session before it', policyOf({ notBefore: day('06-10', 1) }), asked({ finishedAt: null }), 'not-yet-valid'],
+  [
+    'a cut short session before it',
+    policyOf({ notBefore: day('06-10', 1) }),
+    asked({ finishedAt: null }),
+    'not-yet-valid',
+  ],
   ['the last instant of the window', policyOf({ notAfter: day('06-11') }), asked(), 'trusted'],
   ['an instant after it', policyOf({ notAfter: day('06-11', -1) }), asked(), 'expired'],
   [
@@ -129,8 +180,18 @@ const rows: readonly Row[] = [
 
   ['signed before the key was superseded', superseded(day('06-11', 1)), asked(), 'trusted'],
   ['signed on the instant it was superseded', superseded(day('06-11')), asked(), 'revoked'],
-  ['a stated end before the beginning, of a superseded key', superseded(day('06-09')), asked({ finishedAt: day('06-08') }), 'revoked'],
-  ['a challenge from before it was superseded', superseded(day('06-12')), asked({ issuedAt: day('06-10') }), 'trusted'],
+  [
+    'a stated end before the beginning, of a superseded key',
+    superseded(day('06-09')),
+    asked({ finishedAt: day('06-08') }),
+    'revoked',
+  ],
+  [
+    'a challenge from before it was superseded',
+    superseded(day('06-12')),
+    asked({ issuedAt: day('06-10') }),
+    'trusted',
+  ],
   [
     'superseded, and attested before',
     superseded(day('06-11')),
