@@ -8,11 +8,15 @@ import { invalid } from './invalid.js';
 import { keyFolder, listKeys } from './key-store.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
 import { isFingerprint, readPublicKey } from './public-key-file.js';
+import { untrusted } from './untrusted.js';
 
 export interface Signer {
   key: PublicKey;
-  /** `asked`: by --key. `own` and `trusted`: in the user's folder. `unknown`: only the folder itself vouches for the key. */
-  trust: 'asked' | 'own' | 'trusted' | 'unknown';
+  /**
+   * `asked`: by --key. `policy`: one of a trust policy's keys; what it may say, and when, is for `judgeTrust`. `own` and `trusted`: in the
+   * user's folder. `unknown`: only the folder itself vouches for the key.
+   */
+  trust: 'asked' | 'policy' | 'own' | 'trusted' | 'unknown';
   /** Name in the user's folder, if it is there. */
   name: string | null;
 }
@@ -20,6 +24,8 @@ export interface Signer {
 export interface SignerOptions {
   /** `--key`: a PEM or OpenSSH file, or a fingerprint. */
   asked: string | undefined;
+  /** Keys of a trust policy; no other will do. */
+  among?: readonly PublicKey[] | undefined;
   /** Bytes of `key.pub.pem` of the run folder, or null when it has none. */
   travelling: Buffer | null;
   /** The unauthenticated key name of the envelope; picks among trusted keys, and is compared after verification. */
@@ -30,6 +36,7 @@ export interface SignerOptions {
 /** The key to check with. Throws when the key that was asked for is not there, or when there is none at all. */
 export async function chooseSigner(options: SignerOptions): Promise<Signer> {
   const travelling = options.travelling && parseTravelling(options.travelling);
+  if (options.among !== undefined) return chooseAmong(options.among, options.claimedKeyId);
   if (options.asked !== undefined && !isFingerprint(options.asked)) {
     return { key: await readPublicKey(options.asked), trust: 'asked', name: null };
   }
@@ -48,6 +55,13 @@ export async function chooseSigner(options: SignerOptions): Promise<Signer> {
     throw invalid(KEY_FILE, 'is missing, and none of your keys signed this run: name one with --key');
   }
   throw wrongSigner(options.asked, travelling?.keyId ?? options.claimedKeyId);
+}
+
+/** The name in the envelope only picks: the signature is then checked with the key of the policy. */
+function chooseAmong(keys: readonly PublicKey[], claimedKeyId: string): Signer {
+  const key = keys.find(({ keyId }) => keyId === claimedKeyId);
+  if (key) return { key, trust: 'policy', name: null };
+  throw untrusted('unknown-key', `the trust policy does not have the key ${JSON.stringify(claimedKeyId)}`);
 }
 
 /** The travelling key must be the one that signed: a folder that carries another one was tampered with. */

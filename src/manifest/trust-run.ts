@@ -1,10 +1,10 @@
 /** What a trust policy is asked about a run that has been verified. */
-import { QualifyError } from '../errors.js';
 import type { PublicKey } from './public-key.js';
 import type { Statement } from './statement.js';
 import { keyOf } from './trust-file.js';
 import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
 import type { Role, TrustPolicy } from './trust-policy.js';
+import { untrusted } from './untrusted.js';
 import type { Verification } from './verify.js';
 
 /** The question whether the signer of a run may say so. `attestations` are what verifiers said of this or other evidence. */
@@ -33,14 +33,7 @@ export const policyKeys = (policy: TrustPolicy, file: string): PublicKey[] =>
   policy.keys.map((entry, at) => keyOf(entry, file, `keys[${at}]`));
 
 /** What was found. @throws ERR_QUALIFY_UNTRUSTED (exit 16) with the code and the reason */
-export function requireTrust(judgement: TrustJudgement): string {
-  if (judgement.trusted) return judgement.found;
+export function requireTrust(judgement: TrustJudgement): Extract<TrustJudgement, { trusted: true }> {
+  if (judgement.trusted) return judgement;
   throw untrusted(judgement.code, judgement.message);
 }
-
-/** @see requireTrust */
-export const untrusted = (code: string, message: string): QualifyError =>
-  new QualifyError('ERR_QUALIFY_UNTRUSTED', `The signer is not trusted (${code}): ${message}`, {
-    exit: 'invalid',
-    hint: 'docs/trust.md has each reason. The run itself can be looked at without --trust.',
-  });
