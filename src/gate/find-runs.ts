@@ -1,5 +1,7 @@
 /** Looks for runs in folders and verifies each in full. Nothing that it finds is left out of what it answers. */
+import { randomUUID } from 'node:crypto';
 import { lstat, readdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE } from '../manifest/evidence-index.js';
@@ -51,7 +53,7 @@ async function readRun(path: string): Promise<FoundRun> {
 }
 
 /** No key of the one who runs the gate says anything here: who may sign is the trust policy's to say. */
-const NO_KEYS = '/dev/null/no-keys';
+const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
   const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
