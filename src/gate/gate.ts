@@ -10,7 +10,7 @@ import { decide } from './decide.js';
 import type { GateDecision } from './decision.js';
 import { findRuns } from './find-runs.js';
 import { findWaivers } from './find-waivers.js';
-import type { FoundRun, FoundWaiver } from './input.js';
+import type { FoundRun, FoundWaiver, GateInput } from './input.js';
 import { policyFailed } from './policy-file.js';
 import { readRules } from './rules.js';
 
@@ -36,7 +36,10 @@ export interface GateOptions {
  * Decides whether a change may be merged.
  * @throws QualifyError exit `usage` for rules, folders, challenges and revisions that cannot be read; evidence that is wrong is a decision
  */
-export async function gate(options: GateOptions): Promise<GateDecision> {
+export const gate = async (options: GateOptions): Promise<GateDecision> => decide(await gather(options));
+
+/** Reads everything that the decision is made of. @throws as `gate` */
+export async function gather(options: GateOptions): Promise<GateInput> {
   const { onProgress } = options;
   const repository = await repositoryAt(options.repository);
   const head = await headOf(repository, options.head);
@@ -65,7 +68,7 @@ export async function gate(options: GateOptions): Promise<GateDecision> {
     runs.push(...(await findRuns(folder)));
   }
   const statements = runs.flatMap(({ run }) => (run === null ? [] : [run.statement]));
-  return decide({
+  return {
     decidedAt: options.now ?? new Date().toISOString(),
     harness: harnessVersion,
     policy: rules.policy,
@@ -78,7 +81,7 @@ export async function gate(options: GateOptions): Promise<GateDecision> {
     runs,
     waivers,
     challenges,
-  });
+  };
 }
 
 async function readChallenge(file: string): Promise<Challenge> {

@@ -1,11 +1,12 @@
 /** A decision as JUnit XML. Pure. */
-import junit from 'junit-report-builder';
+import junitModule, { type Builder, type TestCase } from 'junit-report-builder';
 import { plainText } from '../report/escape.js';
 import { type GateCase, propertiesOf, suitesOf } from './cases.js';
 import type { GateDecision } from './decision.js';
 import { headlineOf } from './words.js';
 
-type TestCase = ReturnType<ReturnType<typeof junit.testCase>['name']>;
+/** Its types are of an ES module, and it is a CommonJS one: what is imported is the builder itself. */
+const junit = junitModule as unknown as Builder;
 
 /**
  * The XML of a decision. What fails, is undecided or missing is a failure; what was refused or does not verify is an error. A waived cell is a

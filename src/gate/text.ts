@@ -1,4 +1,5 @@
 /** A decision for a terminal: 80 columns, no colour, losing cell first. Pure. */
+import { counted } from '../counted.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
 import type { GateCell, GateDecision, RequirementResult } from './decision.js';
@@ -64,6 +65,7 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
   const more = requirement.reasons.length - reasons.length;
   return [
     ...wrap(plainText(`${titleOf(requirement)}: ${requirement.result}`), width),
+    ...(requirement.cells.length === 0 ? [] : [HEAD]),
     ...requirement.cells.flatMap(cellLines),
     ...reasons.flatMap((reason) => item('-', reasonText(reason))),
     ...(more > 0 ? item('-', `${more} more: --json has them all`) : []),
@@ -76,15 +78,26 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
   ].join('\n');
 }
 
+/** Column widths of a table that lies within 80 columns: id, base, head, change; the verdict has what is left. */
+const COLUMNS = [14, 16, 16, 10];
+
+const HEAD = `  ${['cell', 'base', 'head', 'change'].map((text, index) => text.padEnd(COLUMNS[index] ?? 0)).join('')}verdict`;
+
 function cellLines(cell: GateCell): string[] {
-  const shown =
-    cell.baseMedian === null
-      ? cell.reasons.flatMap((reason) => labelled('', plainText(reasonText(reason)), LABEL + 2, width))
-      : labelled(
-          '',
-          `${rateText(cell.baseMedian)} -> ${rateText(cell.headMedian)}, ${percentText(cell.deltaPercent)} (${boundsText(cell)}; budget -${cell.marginPercent} %, ${cell.rounds} rounds)`,
-          LABEL + 2,
-          width,
-        );
-  return [...labelled(`  ${plainText(cell.id)}`, verdictOf(cell), LABEL + 2, width), ...shown];
+  const id = plainText(cell.id);
+  const [idWidth = 0, ...others] = COLUMNS;
+  const numbers = [rateText(cell.baseMedian), rateText(cell.headMedian), percentText(cell.deltaPercent)];
+  const row = numbers.map((text, index) => text.padEnd(others[index] ?? 0)).join('');
+  const indent = ' '.repeat(idWidth + 2);
+  const isLong = id.length >= idWidth;
+  const first = `  ${isLong ? '' : id}`.padEnd(idWidth + 2) + row;
+  return [
+    ...(isLong ? wrap(`  ${id}`, width) : []),
+    ...labelled(first, verdictOf(cell), first.length + 1, width),
+    ...(cell.baseMedian === null
+      ? cell.reasons.flatMap((reason) => labelled('', plainText(reasonText(reason)), indent.length, width))
+      : [
+          `${indent}${boundsText(cell)} in ${counted(cell.rounds, 'round')}; budget -${cell.marginPercent} %`,
+        ]),
+  ];
 }

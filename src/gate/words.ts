@@ -12,7 +12,8 @@ import type {
 /** `FAIL (exit 10): 1 of 2 requirements hold`. A waived decision begins with WAIVED. */
 export function headlineOf({ result, exitCode, requirements }: GateDecision): string {
   const hold = requirements.filter((one) => one.result === 'pass' || one.result === 'waived').length;
-  const count = `${hold} of ${counted(requirements.length, 'requirement')} ${hold === 1 && requirements.length === 1 ? 'holds' : 'hold'}`;
+  const all = requirements.length;
+  const count = `${hold} of ${all} ${all === 1 ? 'requirement holds' : 'requirements hold'}`;
   return `${result.toUpperCase()} (exit ${exitCode}): ${count}`;
 }
 
