@@ -48,6 +48,14 @@ const COMMANDS: Record<
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
   },
+  gate: {
+    summary: 'decide whether a change may be merged, by a policy and the signed runs that are there',
+    load: () => import('./gate.js'),
+  },
+  waive: {
+    summary: 'sign that one cell of one change may pass in spite of its result, until a date',
+    load: () => import('./waive.js'),
+  },
   report: {
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
