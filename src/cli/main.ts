@@ -83,7 +83,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
-  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  keys: {
+    summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
+    load: () => import('./keys.js'),
+  },
   completion: {
     summary: 'print a script that makes your shell complete commands, options, matrices and runs',
     load: () => import('./completion.js'),
