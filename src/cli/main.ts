@@ -84,7 +84,14 @@ const COMMANDS: Record<
     load: () => import('./kernels.js'),
   },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  completion: {
+    summary: 'print a script that makes your shell complete commands, options, matrices and runs',
+    load: () => import('./completion.js'),
+  },
 };
+
+/** These speak of all commands: they need every other one in full. `complete` is what the script of `completion` calls. */
+const ABOUT_ALL = new Set(['completion', 'complete']);
 
 /** The command that a command line calls, or asks help for; the program itself has no options with values. */
 function calledCommand(argv: readonly string[]): string | undefined {
@@ -94,6 +101,7 @@ function calledCommand(argv: readonly string[]): string | undefined {
 
 /** The program with `called` in full and the summaries of the other commands; it throws instead of exiting. */
 export async function createProgram(called: string | undefined): Promise<Command> {
+  const all = called !== undefined && ABOUT_ALL.has(called);
   const program = new Command('qualify')
     .description(
       'Qualify performance changes of a native LLM engine: matched, cache-cold, parity-checked, signed.',
@@ -102,12 +110,15 @@ export async function createProgram(called: string | undefined): Promise<Command
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm });
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    if (name === called) (await load()).register(program);
+    if (all || name === called) (await load()).register(program);
     else program.command(name).description(summary);
   }
   for (const command of [program, ...allCommands(program)]) command.exitOverride();
   return program;
 }
+
+/** The program with every command in full, as completion and the manual page need it. */
+export const createFullProgram = (): Promise<Command> => createProgram('completion');
 
 /** Arguments are the business of a command's own help: the list of all commands is made without loading them. */
 function subcommandTerm(command: Command): string {
