@@ -75,6 +75,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
+  github: {
+    summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
+    load: () => import('./github.js'),
+  },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
 };
 
