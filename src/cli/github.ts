@@ -38,6 +38,7 @@ Nothing is sent anywhere: a workflow posts the files.
                     characters
   check-run.json    for gh api repos/OWNER/REPO/check-runs --input FILE
   annotations.txt   workflow commands, for the output of a step
+  outputs.txt       result and exit-code, for $GITHUB_OUTPUT
 Exits 0 once they are written, whatever the decision is. docs/ci.md has workflows.`,
     )
     .action(async ({ decision, out, json, ...options }: Options) => {

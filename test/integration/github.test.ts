@@ -7,12 +7,12 @@ import { Home } from '../support/run-cli.js';
 const home = new Home();
 after(() => home.remove());
 
-test('`qualify github` writes four files of a decision and says which', async () => {
+test('`qualify github` writes five files of a decision and says which', async () => {
   writeFileSync(home.path('decision.json'), JSON.stringify(makeDecision('fail')));
   const args = ['github', '--decision', 'decision.json', '--out', 'a/b'];
   const done = await home.run(...args, '--run-url', 'https://github.com/o/r/actions/runs/1', '--id', 'x');
   assert.deepEqual([done.exitCode, done.stderr], [0, '']);
-  const names = ['annotations.txt', 'check-run.json', 'comment.md', 'summary.md'];
+  const names = ['annotations.txt', 'check-run.json', 'comment.md', 'outputs.txt', 'summary.md'];
   assert.deepEqual(
     done.stdout.trimEnd().split('\n').toSorted(),
     names.map((name) => `a/b/${name}`),
@@ -20,7 +20,7 @@ test('`qualify github` writes four files of a decision and says which', async ()
   assert.deepEqual(readdirSync(home.path('a/b')).toSorted(), names);
   assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:x -->\n\n### Prefill: FAIL/);
   const again = await home.run(...args, '--json');
-  assert.equal(JSON.parse(again.stdout).files.length, 4);
+  assert.equal(JSON.parse(again.stdout).files.length, 5);
   assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:qualify\.policy\.yaml -->/);
 });
 

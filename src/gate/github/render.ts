@@ -2,6 +2,7 @@
  * A decision as GitHub shows it: summary of a step, one comment that is kept up to date, check run, annotations. Files in, files out; a
  * workflow posts them (docs/ci.md).
  */
+import { EXIT } from '../../exit-codes.js';
 import type { GateDecision } from '../decision.js';
 import { checkRunOf } from './check-run.js';
 import { annotationLines, findingsOf } from './findings.js';
@@ -16,6 +17,7 @@ import {
   tableSection,
   waiverSection,
 } from './sections.js';
+import { shownResult } from './words.js';
 
 export interface GithubOptions {
   /** Tells the comments of several policies apart; made of the path of the policy when absent. */
@@ -32,6 +34,8 @@ export interface GithubFiles {
   'comment.md': string;
   'check-run.json': string;
   'annotations.txt': string;
+  /** Lines for `$GITHUB_OUTPUT`: `result` and `exit-code`. */
+  'outputs.txt': string;
 }
 
 /** The first line of the comment, by which the next run finds it. The id is reduced to what cannot end an HTML comment. */
@@ -52,7 +56,7 @@ function sectionsOf(decision: GateDecision, rows: number, runUrl: string | undef
   ].filter((section) => !isEmpty(section));
 }
 
-/** The four files. @throws TypeError when `runUrl` is no plain `https` address */
+/** The five files. @throws TypeError when `runUrl` is no plain `https` address */
 export function renderGithub(decision: GateDecision, options: GithubOptions = {}): GithubFiles {
   const { id = decision.policy.path, checkName = 'qualify', runUrl } = options;
   if (runUrl !== undefined && !isPlainUrl(runUrl))
@@ -66,7 +70,15 @@ export function renderGithub(decision: GateDecision, options: GithubOptions = {}
     'comment.md': fit([whole(markerOf(id)), ...first], LIMITS.commentBytes),
     'check-run.json': `${JSON.stringify(checkRun, null, 2)}\n`,
     'annotations.txt': annotationLines(findings),
+    'outputs.txt': outputLines(decision),
   };
+}
+
+/** A decision that contradicts itself does not come out with a 0. */
+function outputLines(decision: GateDecision): string {
+  const result = shownResult(decision);
+  const contradicts = decision.exitCode === EXIT.pass && result !== 'pass' && result !== 'waived';
+  return `result=${result}\nexit-code=${contradicts ? EXIT.invalid : decision.exitCode}\n`;
 }
 
 /** Whether an address can stand in a Markdown link as it is. */

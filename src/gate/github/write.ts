@@ -7,7 +7,7 @@ import type { GateDecision } from '../decision.js';
 import { type GithubOptions, renderGithub } from './render.js';
 
 /**
- * Writes the four files of `renderGithub` into `folder`, which is made, and answers their paths. Each is whole or not there; files
+ * Writes the five files of `renderGithub` into `folder`, which is made, and answers their paths. Each is whole or not there; files
  * of those names are replaced.
  * @throws QualifyError ERR_QUALIFY_GITHUB_FOLDER (exit 15), with what the system says
  */

@@ -86,6 +86,9 @@ describe('a decision on GitHub', () => {
     const hidden = { ...makeDecision('pass'), requirements: [makeRequirement([], 'missing')] };
     assert.equal(checkRunOf(hidden).conclusion, 'failure');
     assert.match(renderGithub(hidden)['comment.md'], /INVALID/);
+    assert.equal(renderGithub(hidden)['outputs.txt'], 'result=invalid\nexit-code=16\n');
+    assert.equal(renderGithub(makeDecision('fail'))['outputs.txt'], 'result=fail\nexit-code=10\n');
+    assert.equal(renderGithub(makeDecision('waived'))['outputs.txt'], 'result=waived\nexit-code=0\n');
   });
 
   test('of a mixed change the losing cell comes first, with both numbers', () => {
@@ -96,6 +99,19 @@ describe('a decision on GitHub', () => {
     assert.match(comment, /FAIL: slower than the budget allows \(1 of 2 protected cells\)/);
     assert.match(annotations, /^::error title=FAIL%3A prefill-short-pr on lab::2048-token.*-9\.17 %25/m);
     assert.doesNotMatch(annotations, /401-token/);
+  });
+
+  test('the worse result comes first, whatever the speed', () => {
+    const cells = [
+      makeCell('1024/512', 'waived', -20),
+      makeCell('401/512', 'refused', null),
+      makeCell('2048/512', 'inconclusive', 1),
+    ];
+    const { 'summary.md': summary } = renderGithub(
+      makeDecision('refused', { requirements: [makeRequirement(cells, 'refused')] }),
+    );
+    const results = [...summary.matchAll(/^\| \*\*([A-Z]+)/gm)].map(([, word]) => word);
+    assert.deepEqual(results, ['REFUSED', 'INCONCLUSIVE', 'WAIVED']);
   });
 
   test('a waiver says who, why and until when, above the table', () => {
