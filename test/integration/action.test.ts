@@ -259,6 +259,7 @@ describe('the step that decides who may ask', () => {
     mkdirSync(join(temp, 'api'));
     const answers = {
       'repos_o_r_collaborators_Some-Body1_permission': { permission },
+      'repos_o_r_collaborators_x_.._Some-Body1_permission': { permission },
       repos_o_r_pulls_12: { head: { sha: head }, state: 'open', base: { ref: 'main' }, ...pull },
     };
     for (const [name, value] of Object.entries(answers))
@@ -281,7 +282,7 @@ describe('the step that decides who may ask', () => {
     for (const [name, refused] of [
       ['reads only', ask({}, { permission: 'read' })],
       ['none', ask({}, { permission: 'none' })],
-      ['account', ask({ ACTOR: '../../o/r/collaborators/Some-Body1' })],
+      ['account', ask({ ACTOR: 'x/../Some-Body1' })],
       ['short', ask({ COMMENT: `/qualify ${head.slice(0, 12)}` })],
       ['other head', ask({ COMMENT: `/qualify ${other}` })],
       ['pushed meanwhile', ask({}, { pull: { head: { sha: other } } })],

@@ -71,7 +71,7 @@ const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
 
 function runLine({ path, kind, session, signer, machineId, digest, finishedAt }: OfferedRun): string {
   const parts = [
-    `- ${markdownCode(brief(lastPart(path), 100))}: ${text(kind)} run ${text(session ?? 'without a name', 80)}`,
+    `- ${markdownCode(brief(lastPart(path), 100))}: ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
     `finished ${text(finishedAt ?? 'at no known time', 40)}`,
     `signed by ${shortKey(signer)}`,
     machineId === null ? 'machine unknown' : `machine ${commit(machineId)}`,
