@@ -87,6 +87,10 @@ const COMMANDS: Record<
     summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
     load: () => import('./keys.js'),
   },
+  github: {
+    summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
+    load: () => import('./github.js'),
+  },
   completion: {
     summary: 'print a script that makes your shell complete commands, options, matrices and runs',
     load: () => import('./completion.js'),
