@@ -53,19 +53,14 @@ function bestSplit(values: Float64Array, least: number): Split {
   for (let size = 1; size <= n - least; size++) {
     // The value before the split moves from the right side to the left.
     const moved = values[size - 1] ?? 0;
-    const [before, after] = [
-      distanceSum(moved, values, 0, size - 1),
-      distanceSum(moved, values, size, n),
-    ];
+    const [before, after] = [distanceSum(moved, values, 0, size - 1), distanceSum(moved, values, size, n)];
     left += before;
     right -= after;
     across += after - before;
     if (size < least) continue;
     const rest = n - size;
     const energy =
-      (2 * across) / (size * rest) -
-      (2 * left) / (size * (size - 1)) -
-      (2 * right) / (rest * (rest - 1));
+      (2 * across) / (size * rest) - (2 * left) / (size * (size - 1)) - (2 * right) / (rest * (rest - 1));
     const distance = ((size * rest) / n) * energy;
     if (distance > best.distance) best = { at: size, distance };
   }
@@ -85,7 +80,11 @@ function shuffle(values: Float64Array, draw: FastDraw): void {
 /** Rounding must not make an order of equal values look smaller than the one that was seen. */
 const SAME = 1 - 1e-9;
 
-function changesIn(values: Float64Array, offset: number, options: Required<ChangePointOptions>): ChangePoint[] {
+function changesIn(
+  values: Float64Array,
+  offset: number,
+  options: Required<ChangePointOptions>,
+): ChangePoint[] {
   const { level, leastValues, permutations } = options;
   if (values.length < Math.max(fewestValues, 2 * leastValues)) return [];
   const seen = bestSplit(values, leastValues);

@@ -52,6 +52,10 @@ const COMMANDS: Record<
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
   },
+  history: {
+    summary: 'past runs on this machine, and where the level of the machine changed; gates nothing',
+    load: () => import('./history.js'),
+  },
   plan: {
     summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing',
     load: () => import('./plan.js'),

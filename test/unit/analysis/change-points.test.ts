@@ -15,9 +15,7 @@ function series(
   const draw = new FastDraw(new Stream(sha256(seed), 'series'));
   return Array.from({ length }, (_, at) => {
     // Student's t with three degrees of freedom: now and then a session that is far off.
-    const scale = tails
-      ? Math.sqrt((draw.normal() ** 2 + draw.normal() ** 2 + draw.normal() ** 2) / 3)
-      : 1;
+    const scale = tails ? Math.sqrt((draw.normal() ** 2 + draw.normal() ** 2 + draw.normal() ** 2) / 3) : 1;
     const level = at >= length - shifted ? Math.log1p(-percent / 100) : 0;
     return Math.log(2000) + level + (0.01 * draw.normal()) / scale;
   });
