@@ -52,6 +52,10 @@ const COMMANDS: Record<
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
   },
+  bisect: {
+    summary: 'find the commit that made a cell slower: git bisect, with a session as the judge',
+    load: () => import('./bisect.js'),
+  },
   history: {
     summary: 'past runs on this machine, and where the level of the machine changed; gates nothing',
     load: () => import('./history.js'),
