@@ -39,6 +39,11 @@ export const isOfTheCommit = ({ code }: QualifyError): boolean => OF_THE_COMMIT.
 
 const asPercent = (ratio: number | null): number | null => (ratio === null ? null : 100 * (ratio - 1));
 
+/** The refusal of a comparison whose arms are one binary, though their sources differ. */
+const SAME_BINARY = 'binary-identical';
+/** That a run has one cell only is no fault of the commit. */
+const NARROWED = 'narrowed';
+
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** What follows from a verdict by the cells that it has: that other cells were left out is no fault of the commit. */
@@ -51,7 +56,11 @@ export function judgementOf(verdict: Verdict, failure: QualifyError | null): Jud
   const unsettled = all.find(({ verdict }) => verdict === 'inconclusive' || verdict === 'fail');
   const shown = slower ?? unsettled ?? all[0];
   const measured = ['pass', 'inconclusive', 'fail'].includes(verdict.result);
-  const reason = (measured ? shown?.reasons : verdict.reasons)?.[0]?.message ?? null;
+  const reasons =
+    (measured ? shown?.reasons : verdict.reasons)?.filter(({ code }) => code !== NARROWED) ?? [];
+  const reason = reasons[0]?.message ?? null;
+  if (!measured && reasons.length > 0 && reasons.every(({ code }) => code === SAME_BINARY))
+    return { outcome: 'good', word: 'same binary', effect: null, reason: null };
   if (!measured || shown === undefined)
     return { outcome: 'refused', word: verdict.result, effect: null, reason };
   const { effect, detail } = shown;

@@ -8,6 +8,7 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
 import { describeError } from './describe-error.js';
+import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
 import { note } from './output.js';
 
@@ -119,8 +120,12 @@ function allCommands(parent: Command): Command[] {
 }
 
 /** Runs one command line (without `node` and the script) and gives the exit code. */
-export async function main(argv: string[]): Promise<number> {
+export function main(argv: string[]): Promise<number> {
   bearLostOutput();
+  return forGitBisect(argv, () => run(argv), console.error);
+}
+
+async function run(argv: string[]): Promise<number> {
   const program = await createProgram(calledCommand(argv));
   if (argv.length === 0) {
     program.outputHelp({ error: true });
