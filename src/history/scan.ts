@@ -2,13 +2,13 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
-import { ENVELOPE_FILE } from '../manifest/envelope.js';
+import { MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
 
 const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
 
 async function isRun(folder: string): Promise<boolean> {
-  for (const file of [ENVELOPE_FILE, PLAN_FILE, JOURNAL_FILE])
+  for (const file of [MANIFEST_FILE, PLAN_FILE, JOURNAL_FILE])
     if (await exists(join(folder, file))) return true;
   return false;
 }
@@ -41,6 +41,6 @@ async function listing(folder: string, inside = ''): Promise<string[]> {
 
 /** See `stamp` of a line of the index. @throws the system's error when the folder cannot be read */
 export async function stampOf(runFolder: string): Promise<string> {
-  const manifest = await readFile(join(runFolder, ENVELOPE_FILE)).catch(() => Buffer.alloc(0));
+  const manifest = await readFile(join(runFolder, MANIFEST_FILE)).catch(() => Buffer.alloc(0));
   return sha256([sha256(manifest), ...(await listing(runFolder)).toSorted()].join('\n'));
 }

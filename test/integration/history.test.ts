@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
+import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
 import { writeRun } from '../fixtures/run-folder.js';
@@ -105,8 +106,7 @@ describe('qualify history', () => {
 
   test('names a run that did not come to its end', async (t) => {
     const home = await withRuns(t, 2);
-    for (const file of ['manifest.dsse.json', 'verdict.json'])
-      rmSync(home.path('.qualify', 'runs', 'run-01', file));
+    for (const file of [MANIFEST_FILE, 'verdict.json']) rmSync(home.path('.qualify', 'runs', 'run-01', file));
     const { stdout } = await history(home);
     assert.match(stdout.replaceAll(/\s+/g, ' '), /run-01 is not finished|run-01 .*not finished/);
     assert.match(stdout, /\[ERR_QUALIFY_RUN_UNFINISHED\]/);
