@@ -203,7 +203,7 @@ test('a key that may not sign runs signs one', async (t) => {
 test('a waiver for another cell is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('64/32');
+  await site.waive('64/32');
   await tryGate(
     t,
     site.options(),
@@ -215,7 +215,7 @@ test('a waiver for another cell is offered', async (t) => {
 test('a waiver for another head is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', { head: { commit: 'd'.repeat(40), tree: 'e'.repeat(40) } });
+  await site.waive('96/32', { head: { commit: 'd'.repeat(40), tree: 'e'.repeat(40) } });
   await tryGate(
     t,
     site.options(),
@@ -231,7 +231,7 @@ test('a waiver for another head is offered', async (t) => {
 test('a waiver that an observer signed is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', {}, site.observer);
+  await site.waive('96/32', {}, site.observer);
   await tryGate(
     t,
     site.options(),
@@ -243,7 +243,7 @@ test('a waiver that an observer signed is offered', async (t) => {
 test('a waiver that has expired is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', { expiresAt: '2026-11-30T11:59:59.000Z' });
+  await site.waive('96/32', { expiresAt: '2026-11-30T11:59:59.000Z' });
   await tryGate(
     t,
     site.options(),
@@ -261,7 +261,7 @@ test('a waiver for a refusal is offered', async (t) => {
   await site.run('contaminated', {
     alter: (draft) => (draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.9, swapIns: 5000 } : draft),
   });
-  for (const cell of ['64/32', '96/32']) site.waive(cell);
+  for (const cell of ['64/32', '96/32']) await site.waive(cell);
   await tryGate(
     t,
     site.options(),
