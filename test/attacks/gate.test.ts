@@ -196,7 +196,11 @@ test('a key that may not sign runs signs one', async (t) => {
     t,
     site.options(),
     { result: 'missing', code: 'wrong-role' },
-    { module: 'gate/trusted-key', guard: '!key.roles.includes(role)', instead: 'false' },
+    {
+      module: 'manifest/trust-judgement',
+      guard: '!entry.roles.includes(question.role)',
+      instead: 'false',
+    },
   );
 });
 
