@@ -63,7 +63,7 @@ async function realDocuments(
   };
   const head = { commit: 'c'.repeat(40), tree: 'd'.repeat(40) };
   const terms = { matrix: 'fixture', cell: '32/32', reason: 'known', issuedAt: NOW, expiresAt: NOW };
-  const waiver = readEnvelope(Buffer.from(signWaiver({ head, ...terms }, key)), { file: 'waiver' });
+  const waiver = readEnvelope(Buffer.from(await signWaiver({ head, ...terms }, key)), { file: 'waiver' });
   return {
     statement: [statement],
     verdict: [await readJson('verdict.json')],
