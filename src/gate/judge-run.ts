@@ -19,6 +19,8 @@ export interface RunJudgement {
   arms: string[];
 }
 
+/** Clocks of two machines may differ by so much. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
 const short = (commit: string): string => commit.slice(0, 12);
 const reason = (code: string, message: string): Reason => ({ code, message });
@@ -45,9 +47,8 @@ export const endOf = ({ statement: { predicate } }: VerifiedRun): string =>
   predicate.finishedAt ?? predicate.startedAt;
 
 function judgeTrust({ trust, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
-  const { signer, machine, startedAt, finishedAt, challenge } = run.statement.predicate;
-  const times = { startedAt, finishedAt, issuedAt: challenge?.issuedAt ?? null };
-  const signed = { keyId: signer, role: 'observer' as const, machineId: machine.id, ...times };
+  const { signer, machine } = run.statement.predicate;
+  const signed = { keyId: signer, role: 'observer' as const, signedAt: endOf(run), machineId: machine.id };
   const against = judgeSigner(trust, signed, decidedAt);
   return against === null ? [] : [against];
 }
@@ -135,6 +136,8 @@ function noteBase({ head, commits }: GateInput, { statement }: VerifiedRun): Rea
 function judgeAge({ policy, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
   const now = Date.parse(decidedAt);
   const times = [run.statement.predicate.startedAt, endOf(run)].map((time) => Date.parse(time));
+  if (times.some((time) => time > now + CLOCK_TOLERANCE_MS))
+    return [reason('future-dated', `it says that it ended at ${endOf(run)}, which is to come`)];
   const days = (now - Math.min(...times)) / DAY_MS;
   if (days <= policy.maxAgeDays) return [];
   return [reason('too-old', `it is ${days.toFixed(1)} days old; the policy bears ${policy.maxAgeDays}`)];
@@ -160,6 +163,9 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
     return other(`it answers a challenge for the matrix ${challenge.matrix.name}`);
   if (challenge.policy !== input.source.sha256 && input.policy.challenge === 'required')
     return other('it answers a challenge that was issued under another policy');
+  const { startedAt } = run.statement.predicate;
+  if (Date.parse(startedAt) + CLOCK_TOLERANCE_MS < Date.parse(challenge.issuedAt))
+    return other('it says that it began before its challenge was issued');
   if (Date.parse(endOf(run)) > Date.parse(challenge.expiresAt))
     return other(`its challenge expired at ${challenge.expiresAt}, before it ended`);
   return [];

@@ -17,8 +17,7 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   }
   if (Date.parse(decidedAt) >= Date.parse(predicate.expiresAt))
     found.push(reason('expired', `it expired at ${predicate.expiresAt}`));
-  const { signer: keyId, issuedAt: at } = predicate;
-  const times = { startedAt: at, finishedAt: at, issuedAt: null };
-  const signer = judgeSigner(trust, { keyId, role: 'maintainer', machineId: null, ...times }, decidedAt);
+  const { signer: keyId, issuedAt: signedAt } = predicate;
+  const signer = judgeSigner(trust, { keyId, role: 'maintainer', signedAt, machineId: null }, decidedAt);
   return signer === null ? found : [...found, signer];
 }

@@ -5,7 +5,6 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { sha256 } from '../digest.js';
-import { parseTrustPolicy } from '../manifest/trust-file.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { builtInNames } from '../matrix/built-in.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -14,7 +13,7 @@ import type { Matrix } from '../matrix/schema.js';
 import { fileAt } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import type { GatePolicy, Requirement } from './policy.js';
-import { parsePolicy, policyFailed } from './policy-file.js';
+import { parsePolicy, parseTrust, policyFailed } from './policy-file.js';
 
 export interface Rules {
   policy: GatePolicy;
@@ -35,7 +34,7 @@ export interface RulesOptions {
 
 /**
  * Reads the rules.
- * @throws QualifyError `ERR_QUALIFY_POLICY`, `ERR_QUALIFY_TRUST_POLICY`, `ERR_QUALIFY_MATRIX_INVALID` (exit 64) that name file and place
+ * @throws QualifyError `ERR_QUALIFY_POLICY`, `ERR_QUALIFY_MATRIX_INVALID` (exit 64) that name file and place
  */
 export async function readRules({ repository, path, baseCommit, fromDisk }: RulesOptions): Promise<Rules> {
   const read = async (file: string): Promise<{ bytes: Buffer; where: string }> => {
@@ -61,7 +60,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
       sha256: sha256(bytes),
       commit: fromDisk ? null : baseCommit,
     },
-    trust: parseTrustPolicy(trust.bytes, trust.where),
+    trust: parseTrust(trust.bytes, trust.where),
     matrices,
   };
 }
