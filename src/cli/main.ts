@@ -48,6 +48,14 @@ const COMMANDS: Record<
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
   },
+  gate: {
+    summary: 'decide whether a change may be merged, by a policy and the signed runs that are there',
+    load: () => import('./gate.js'),
+  },
+  waive: {
+    summary: 'sign that one cell of one change may pass in spite of its result, until a date',
+    load: () => import('./waive.js'),
+  },
   report: {
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
@@ -76,7 +84,14 @@ const COMMANDS: Record<
     load: () => import('./kernels.js'),
   },
   keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  completion: {
+    summary: 'print a script that makes your shell complete commands, options, matrices and runs',
+    load: () => import('./completion.js'),
+  },
 };
+
+/** These speak of all commands: they need every other one in full. `complete` is what the script of `completion` calls. */
+const ABOUT_ALL = new Set(['completion', 'complete']);
 
 /** The command that a command line calls, or asks help for; the program itself has no options with values. */
 function calledCommand(argv: readonly string[]): string | undefined {
@@ -86,6 +101,7 @@ function calledCommand(argv: readonly string[]): string | undefined {
 
 /** The program with `called` in full and the summaries of the other commands; it throws instead of exiting. */
 export async function createProgram(called: string | undefined): Promise<Command> {
+  const all = called !== undefined && ABOUT_ALL.has(called);
   const program = new Command('qualify')
     .description(
       'Qualify performance changes of a native LLM engine: matched, cache-cold, parity-checked, signed.',
@@ -94,12 +110,15 @@ export async function createProgram(called: string | undefined): Promise<Command
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm });
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    if (name === called) (await load()).register(program);
+    if (all || name === called) (await load()).register(program);
     else program.command(name).description(summary);
   }
   for (const command of [program, ...allCommands(program)]) command.exitOverride();
   return program;
 }
+
+/** The program with every command in full, as completion and the manual page need it. */
+export const createFullProgram = (): Promise<Command> => createProgram('completion');
 
 /** Arguments are the business of a command's own help: the list of all commands is made without loading them. */
 function subcommandTerm(command: Command): string {

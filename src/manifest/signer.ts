@@ -4,8 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { QualifyError } from '../errors.js';
-import { ENVELOPE_FILE } from './envelope.js';
-import { KEY_FILE } from './evidence-index.js';
+import { KEY_FILE, MANIFEST_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { keyFolder, listKeys } from './key-store.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
@@ -83,12 +82,12 @@ const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.te
 
 const wrongSigner = (asked: string, found: string): QualifyError =>
   invalid(
-    ENVELOPE_FILE,
+    MANIFEST_FILE,
     `is not signed by the key you asked for, ${asked}: it names ${JSON.stringify(found)}`,
   );
 
 /** Why nothing that names `claimedKeyId` was signed by `signer`. */
 export function wrongKey({ key, trust }: Signer, claimedKeyId: string): QualifyError {
   if (trust === 'asked') return wrongSigner(key.keyId, claimedKeyId);
-  return invalid(KEY_FILE, `is not the signer's key: ${ENVELOPE_FILE} names ${JSON.stringify(claimedKeyId)}`);
+  return invalid(KEY_FILE, `is not the signer's key: ${MANIFEST_FILE} names ${JSON.stringify(claimedKeyId)}`);
 }

@@ -61,3 +61,15 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
   }
   return result.stdout;
 }
+
+/** Bytes of a file at a commit, as git stores them; null when the commit has no such file. `path` is below the repository's root. */
+export async function fileAt(folder: string, commit: string, path: string): Promise<Buffer | null> {
+  const kind = await tryGit(folder, 'cat-file', '-t', `${commit}:${path}`);
+  if (kind !== 'blob') return null;
+  const result = await execa('git', [...SAFE, '-C', folder, 'cat-file', 'blob', `${commit}:${path}`], {
+    env: GIT_ENVIRONMENT,
+    encoding: 'buffer',
+    stripFinalNewline: false,
+  });
+  return Buffer.from(result.stdout);
+}

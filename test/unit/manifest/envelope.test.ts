@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { openEnvelope, PAYLOAD_TYPE, readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
+import {
+  openEnvelope,
+  PAYLOAD_TYPE,
+  readEnvelope as readAt,
+  signEnvelope,
+} from '../../../src/manifest/envelope.js';
 import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
 import { preAuthenticationEncoding } from '../../../src/manifest/pae.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -23,10 +28,12 @@ function envelope(key: SigningKey, change: (parts: Parts) => void, type = PAYLOA
     signatures: [{ keyid: key.publicKey.keyId, sig: signature(key.privateKey, type).toString('base64') }],
   };
   change(parts);
-  return Buffer.from(`${JSON.stringify(parts, null, 2)}\n`);
+  return Buffer.from(`${JSON.stringify(parts)}\n`);
 }
 
 const signature = (key: KeyObject, type: string) => sign(null, preAuthenticationEncoding(type, payload), key);
+
+const readEnvelope = (bytes: Uint8Array) => readAt(bytes, { file: 'some.jsonl' });
 
 const keyFor = async (...[context]: Parameters<typeof scratchFolder>) =>
   generateKey('k', await scratchFolder(context));
@@ -138,7 +145,7 @@ test('refuses unknown fields', async (context) => {
 test('refuses a second payload under the same name', async (context) => {
   const key = await keyFor(context);
   const text = envelope(key, () => {}).toString();
-  const twice = text.replace('{\n', '{\n  "payload": "e30=",\n');
+  const twice = text.replace('{', '{"payload":"e30=",');
   assert.throws(() => readEnvelope(Buffer.from(twice)), /the key "payload" twice/);
 });
 
@@ -148,12 +155,14 @@ test('refuses another spelling of the same envelope', async (context) => {
   const { payload: body, payloadType, signatures } = JSON.parse(text);
   for (const other of [
     text.trimEnd(),
-    JSON.stringify(JSON.parse(text)),
+    `${JSON.stringify(JSON.parse(text), null, 2)}\n`,
+    `${text.trimEnd()}\r\n`,
+    text.replace(':', ': '),
     text.replace('payloadType', 'payload\\u0054ype'),
   ]) {
     assert.throws(() => readEnvelope(Buffer.from(other)), /not spelt/);
   }
-  const reordered = `${JSON.stringify({ payloadType, payload: body, signatures }, null, 2)}\n`;
+  const reordered = `${JSON.stringify({ payloadType, payload: body, signatures })}\n`;
   assert.throws(() => readEnvelope(Buffer.from(reordered)), /not spelt/);
 });
 
