@@ -90,13 +90,13 @@ const envelopePieces = [
   '"signatures": [',
   '"payloadType": "text/plain"',
 ];
-const spellEnvelope = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const spellEnvelope = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 fuzzTest(
   'an envelope: what is taken is spelt as it would be written',
   fc.oneof(damagedBytes([text], envelopePieces), damagedJson([JSON.parse(text)], spellEnvelope)),
   (bytes) => {
-    const { payload, signature, claimedKeyId } = readEnvelope(bytes);
+    const { payload, signature, claimedKeyId } = readEnvelope(bytes, { file: 'x' });
     const again = {
       payload: payload.toString('base64'),
       payloadType: 'application/vnd.in-toto+json',

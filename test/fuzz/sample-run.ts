@@ -17,13 +17,16 @@ export interface SampleRun {
   json: (path: string) => unknown;
 }
 
-/** Writes and seals a small run; it goes when the file's tests have ended. */
-export async function sampleRun(options: RunOptions = {}): Promise<SampleRun> {
+/** Writes and seals a small run, by a key of its own unless it is given one; it goes when the file's tests have ended. */
+export async function sampleRun({
+  key: given,
+  ...options
+}: RunOptions & { key?: SigningKey } = {}): Promise<SampleRun> {
   const folder = mkdtempSync(join(tmpdir(), 'qualify-sample-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const run = join(folder, 'run');
   await writeRun(run, options);
-  const key = await generateKey('signer', join(folder, 'signer'));
+  const key = given ?? (await generateKey('signer', join(folder, 'signer')));
   const sealed = await seal(run, key);
   const read = (path: string): string => readFileSync(join(run, path), 'utf8');
   return { folder, run, key, sealed, read, json: (path) => JSON.parse(read(path)) as unknown };
