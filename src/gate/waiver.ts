@@ -49,7 +49,7 @@ export type WaiverTerms = Omit<WaiverStatement['predicate'], 'schemaVersion' | '
 const LIMITS = { maximumBytes: 65_536, maximumDepth: 16 };
 
 /** The file of a waiver: one DSSE envelope. */
-export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): string {
+export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): Promise<string> {
   const statement: WaiverStatement = {
     _type: STATEMENT_TYPE,
     subject: [
@@ -69,7 +69,7 @@ export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): st
 export function openWaiver(bytes: Uint8Array, file: string, trust: TrustPolicy): WaiverStatement {
   if (bytes.length > LIMITS.maximumBytes)
     throw invalid(file, `is ${bytes.length} bytes long; a waiver has at most ${LIMITS.maximumBytes}`);
-  const sealed = readEnvelope(bytes);
+  const sealed = readEnvelope(bytes, { file });
   const signer = trust.keys.find(({ keyId }) => keyId === sealed.claimedKeyId);
   if (signer === undefined)
     throw invalid(file, `names the key ${JSON.stringify(sealed.claimedKeyId)}, which the trust policy lacks`);
