@@ -285,7 +285,7 @@ attackTest('an SSH signature of another run by the same key', victim, {
 test('an SSH signature by another key', async (context) => {
   const thief = await sampleRun();
   const run = copyOf(victim, context);
-  writeFileSync(join(run, SSH_SIGNATURE), signSsh(Buffer.from(victim.read(MANIFEST)), thief.key) ?? '');
+  writeFileSync(join(run, SSH_SIGNATURE), (await signSsh(Buffer.from(victim.read(MANIFEST)), thief.key)) ?? '');
   const options = { keyFolder: join(victim.folder, 'no-keys') };
   // Its key is compared first; that it does not verify with the right one stands behind.
   const guards = [
@@ -297,11 +297,11 @@ test('an SSH signature by another key', async (context) => {
 });
 
 /** Line 1 with another statement, and everything that its holder can make of it, all signed by the key of the run. */
-function restate(run: string, change: (copy: Statement) => void): void {
+async function restate(run: string, change: (copy: Statement) => void): Promise<void> {
   const copy = structuredClone(statement);
   change(copy);
   rmSync(join(run, SSH_SIGNATURE));
-  for (const [file, text] of Object.entries(signedFiles(copy, victim.key)))
+  for (const [file, text] of Object.entries(await signedFiles(copy, victim.key)))
     writeFileSync(join(run, file), text);
 }
 
@@ -334,10 +334,10 @@ attackTest('a better verdict than the samples have, signed by the holder of the 
 });
 
 attackTest('a statement in another spelling than RFC 8785, so that its digest is another', victim, {
-  make: (run) => {
+  make: async (run) => {
     const spaced = Buffer.from(JSON.stringify(statement, null, 1));
     assert.notDeepEqual(spaced, serializeStatement(statement));
-    writeLines(run, keyId, signEnvelope(spaced, victim.key), linesOf(run)[1]);
+    writeLines(run, keyId, await signEnvelope(spaced, victim.key), linesOf(run)[1]);
   },
   guards: statementFollows.slice(1),
   where: MANIFEST,
@@ -345,9 +345,9 @@ attackTest('a statement in another spelling than RFC 8785, so that its digest is
 });
 
 attackTest('another predicate type over the same content', victim, {
-  make: (run) => {
+  make: async (run) => {
     const text = serializeStatement(statement).toString().replace('/qualification/v1', '/qualification/v2');
-    writeLines(run, keyId, signEnvelope(Buffer.from(text), victim.key), linesOf(run)[1]);
+    writeLines(run, keyId, await signEnvelope(Buffer.from(text), victim.key), linesOf(run)[1]);
   },
   guards: [
     { module: 'manifest/open-manifest', guard: 'if (type !== PREDICATE_TYPE)', instead: 'if (false)' },

@@ -40,13 +40,14 @@ const statementFollows: Guard[] = [
 ];
 
 /** The lines of the victim's statement, signed by the thief, who gives any name. */
-const stolenLines = (name: string): string[] =>
-  [serializeStatement(statement), serializeTestResult(testResultOf(statement))].map((payload) =>
-    signEnvelope(payload, thief).replace(thief.publicKey.keyId, name),
-  );
+async function stolenLines(name: string): Promise<string[]> {
+  const payloads = [serializeStatement(statement), serializeTestResult(testResultOf(statement))];
+  const lines = await Promise.all(payloads.map((payload) => signEnvelope(payload, thief)));
+  return lines.map((line) => line.replace(thief.publicKey.keyId, name));
+}
 
 attackTest("a signature by another key in the signer's name", victim, {
-  make: (run) => writeLines(run, publicKey.keyId, ...stolenLines(publicKey.keyId)),
+  make: async (run) => writeLines(run, publicKey.keyId, ...(await stolenLines(publicKey.keyId))),
   guards: [signature],
   where: MANIFEST,
   why: /does not match its signature by SHA256:/,
@@ -83,8 +84,8 @@ attackTest("the key of another beside the signer's run: who trusts it on first u
 });
 
 attackTest('a copy of the run under the key of another, who takes the credit', victim, {
-  make: (run) => {
-    for (const [file, text] of Object.entries(signedFiles(statement, thief))) writeFileSync(join(run, file), text);
+  make: async (run) => {
+    for (const [file, text] of Object.entries(await signedFiles(statement, thief))) writeFileSync(join(run, file), text);
     writeFileSync(join(run, KEY), thief.publicKey.pem);
   },
   // The statement names its signer, and is made again with the name of the key that verified.

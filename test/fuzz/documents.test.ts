@@ -82,7 +82,7 @@ for (const [what, file, schema, value] of documents) {
   );
 }
 
-const text = signEnvelope(serializeStatement(statement), sample.key);
+const text = await signEnvelope(serializeStatement(statement), sample.key);
 const envelopePieces = [
   '"keyid": ',
   '"sig": "',

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { generateKey, type SigningKey } from '../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../src/manifest/key-store.js';
 import { type SealedRun, seal } from '../../src/manifest/seal.js';
 import { type RunOptions, writeRun } from '../fixtures/run-folder.js';
 
@@ -11,7 +11,7 @@ export interface SampleRun {
   /** Scratch folder that holds `run` and may hold more. */
   folder: string;
   run: string;
-  key: SigningKey;
+  key: OwnKey;
   sealed: SealedRun;
   read: (path: string) => string;
   json: (path: string) => unknown;
@@ -21,7 +21,7 @@ export interface SampleRun {
 export async function sampleRun({
   key: given,
   ...options
-}: RunOptions & { key?: SigningKey } = {}): Promise<SampleRun> {
+}: RunOptions & { key?: OwnKey } = {}): Promise<SampleRun> {
   const folder = mkdtempSync(join(tmpdir(), 'qualify-sample-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const run = join(folder, 'run');
