@@ -1,5 +1,5 @@
 /** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
@@ -9,6 +9,7 @@ import { renderJunit } from '../gate/junit.js';
 import { renderGateMarkdown } from '../gate/markdown.js';
 import { POLICY_FILE } from '../gate/policy.js';
 import { renderGateText } from '../gate/text.js';
+import { makeFolder } from '../make-folder.js';
 import { RUNS } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
 
@@ -88,7 +89,7 @@ export function register(program: Command): void {
 function writeOutput(path: string, text: string): void {
   const partial = `${path}.partial`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(partial, text);
     renameSync(partial, path);
   } catch (cause) {
