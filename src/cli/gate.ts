@@ -21,6 +21,7 @@ interface Options {
   manifests?: string[];
   waivers?: string[];
   challenge?: string[];
+  attestations?: string[];
   policyFromDisk?: true;
   json?: true;
   markdown?: string;
@@ -54,6 +55,7 @@ export function register(program: Command): void {
     .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
     .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)
     .option('--challenge <file>', 'a challenge that was issued for this change (repeatable)', collect)
+    .option('--attestations <file>', 'summaries that verifiers signed (repeatable)', collect)
     .option('--repository <folder>', 'a folder of the repository', '.')
     .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
     .option('--json', 'print the decision as JSON')
@@ -70,6 +72,7 @@ export function register(program: Command): void {
         manifests: options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder)),
         waivers: options.waivers ?? ['waivers'].filter((folder) => existsSync(folder)),
         challenges: options.challenge ?? [],
+        attestations: options.attestations ?? [],
         policyFromDisk: options.policyFromDisk === true,
         onProgress: note,
       });

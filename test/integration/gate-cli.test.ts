@@ -84,7 +84,7 @@ describe('with a run that loses a cell', () => {
 
   test('a changed byte of a waiver makes it none', async () => {
     const waivers = empty('forged');
-    const path = site.waive('96/32');
+    const path = await site.waive('96/32');
     const envelope = JSON.parse(readFileSync(path, 'utf8')) as { payload: string };
     const payload = Buffer.from(envelope.payload, 'base64')
       .toString('utf8')
