@@ -1,5 +1,5 @@
 /** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
@@ -9,6 +9,7 @@ import { renderJunit } from '../gate/junit.js';
 import { renderGateMarkdown } from '../gate/markdown.js';
 import { POLICY_FILE } from '../gate/policy.js';
 import { renderGateText } from '../gate/text.js';
+import { makeFolder } from '../make-folder.js';
 import { RUNS } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
 
@@ -20,6 +21,7 @@ interface Options {
   manifests?: string[];
   waivers?: string[];
   challenge?: string[];
+  attestations?: string[];
   policyFromDisk?: true;
   json?: true;
   markdown?: string;
@@ -53,6 +55,7 @@ export function register(program: Command): void {
     .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
     .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)
     .option('--challenge <file>', 'a challenge that was issued for this change (repeatable)', collect)
+    .option('--attestations <file>', 'summaries that verifiers signed (repeatable)', collect)
     .option('--repository <folder>', 'a folder of the repository', '.')
     .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
     .option('--json', 'print the decision as JSON')
@@ -69,6 +72,7 @@ export function register(program: Command): void {
         manifests: options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder)),
         waivers: options.waivers ?? ['waivers'].filter((folder) => existsSync(folder)),
         challenges: options.challenge ?? [],
+        attestations: options.attestations ?? [],
         policyFromDisk: options.policyFromDisk === true,
         onProgress: note,
       });
@@ -88,7 +92,7 @@ export function register(program: Command): void {
 function writeOutput(path: string, text: string): void {
   const partial = `${path}.partial`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(partial, text);
     renameSync(partial, path);
   } catch (cause) {
