@@ -83,6 +83,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
+  init: {
+    summary: 'write a first matrix, policy, trust policy and workflows for this repository',
+    load: () => import('./init.js'),
+  },
   github: {
     summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
     load: () => import('./github.js'),
