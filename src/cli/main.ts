@@ -8,6 +8,7 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
 import { describeError } from './describe-error.js';
+import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
 import { note } from './output.js';
 
@@ -60,6 +61,14 @@ const COMMANDS: Record<
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
   },
+  bisect: {
+    summary: 'find the commit that made a cell slower: git bisect, with a session as the judge',
+    load: () => import('./bisect.js'),
+  },
+  history: {
+    summary: 'past runs on this machine, and where the level of the machine changed; gates nothing',
+    load: () => import('./history.js'),
+  },
   plan: {
     summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing',
     load: () => import('./plan.js'),
@@ -87,11 +96,14 @@ const COMMANDS: Record<
     summary: 'write a first matrix, policy, trust policy and workflows for this repository',
     load: () => import('./init.js'),
   },
+  keys: {
+    summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
+    load: () => import('./keys.js'),
+  },
   github: {
     summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
     load: () => import('./github.js'),
   },
-  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
   completion: {
     summary: 'print a script that makes your shell complete commands, options, matrices and runs',
     load: () => import('./completion.js'),
@@ -138,8 +150,12 @@ function allCommands(parent: Command): Command[] {
 }
 
 /** Runs one command line (without `node` and the script) and gives the exit code. */
-export async function main(argv: string[]): Promise<number> {
+export function main(argv: string[]): Promise<number> {
   bearLostOutput();
+  return forGitBisect(argv, () => run(argv), console.error);
+}
+
+async function run(argv: string[]): Promise<number> {
   const program = await createProgram(calledCommand(argv));
   if (argv.length === 0) {
     program.outputHelp({ error: true });

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { withLeverOff } from '../matrix/lever-off.js';
 import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
+import { BISECT_OPTION, gitBisectCode } from './git-bisect.js';
 import { leverOption } from './options.js';
 import { note } from './output.js';
 import { DEFAULT_MATRIX, LEVER_HELP, revisionMatrix } from './revision-matrix.js';
@@ -12,6 +13,7 @@ interface PrFlags extends SessionFlags {
   head: string;
   matrix: string;
   lever?: Record<string, string>;
+  bisect?: true;
 }
 
 export function register(program: Command): void {
@@ -23,6 +25,7 @@ export function register(program: Command): void {
       .option('--head <ref>', 'the change: a branch, a commit, or "worktree"', 'HEAD')
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
       .addOption(leverOption())
+      .option(BISECT_OPTION, 'exit as `git bisect run` wants it: 0 good, 1 over budget, 125 not measurable')
       .addHelpText('after', LEVER_HELP),
   ).action(async (flags: PrFlags) => {
     const repository = await engineRepository(process.cwd());
@@ -37,6 +40,7 @@ export function register(program: Command): void {
       { name: 'head', revision: flags.head },
     ];
     const arms = withLeverOff(compared, flags.lever);
-    await runAndPrint(revisionMatrix(flags.matrix, arms), repository, flags);
+    const codeOf = flags.bisect === true ? gitBisectCode : undefined;
+    await runAndPrint(revisionMatrix(flags.matrix, arms), repository, flags, codeOf);
   });
 }

@@ -45,22 +45,30 @@ export const sessionOptions = (command: Command): Command =>
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table');
 
-/** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code to the verdict's. */
-export function runAndPrint(matrix: Matrix, repository: string, flags: SessionFlags): Promise<void> {
+/** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code: the verdict's, unless told. */
+export function runAndPrint(
+  matrix: Matrix,
+  repository: string,
+  flags: SessionFlags,
+  codeOf?: (result: SessionResult) => number,
+): Promise<void> {
   for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
-  return withProgress(flags.json === true, (progress) =>
-    runSession({
-      matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
-      repository,
-      folder: process.cwd(),
-      out: flags.out,
-      seed: flags.seed,
-      rounds: flags.rounds,
-      cells: flags.cell,
-      wait: flags.wait === true,
-      progress,
-      signal: interruptSignal(),
-    }),
+  return withProgress(
+    flags.json === true,
+    (progress) =>
+      runSession({
+        matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
+        repository,
+        folder: process.cwd(),
+        out: flags.out,
+        seed: flags.seed,
+        rounds: flags.rounds,
+        cells: flags.cell,
+        wait: flags.wait === true,
+        progress,
+        signal: interruptSignal(),
+      }),
+    codeOf,
   );
 }
 
@@ -68,6 +76,7 @@ export function runAndPrint(matrix: Matrix, repository: string, flags: SessionFl
 export async function withProgress(
   json: boolean,
   session: (progress: SessionProgress) => Promise<SessionResult>,
+  codeOf: (result: SessionResult) => number = ({ verdict }) => verdict.exitCode,
 ): Promise<void> {
   const line = startProgress();
   try {
@@ -78,6 +87,7 @@ export async function withProgress(
     });
     line.end();
     print(result, json);
+    process.exitCode = codeOf(result);
   } finally {
     line.end();
   }
@@ -97,7 +107,6 @@ function print(
     note(describeError(failure));
     if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${folder}`);
   }
-  process.exitCode = verdict.exitCode;
 }
 
 /** Whether `qualify resume` would take it; it says why when it does not. */

@@ -53,7 +53,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const { signer, statement, payload } = await openManifest(runFolder, options);
   report(
     'signature',
-    `Ed25519 over the statement and the test result that follows from it, by ${signer.key.keyId}`,
+    `${signer.key.algorithm} over the statement and the test result that follows from it, by ${signer.key.keyId}`,
   );
 
   const indexBytes = await readRegular(runFolder, INDEX_FILE);
