@@ -44,6 +44,10 @@ const COMMANDS: Record<
     summary: 'how far verdicts can be believed: error rates of the rule, noise of the machine',
     load: () => import('./calibrate.js'),
   },
+  challenge: {
+    summary: 'issue a challenge: the question that a run must answer, for one change and matrix',
+    load: () => import('./challenge.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),

@@ -3,10 +3,13 @@ import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
 import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { describeAnswer, issuedChallenge } from './issued-challenge.js';
 import { answer, answerJson } from './output.js';
 
 interface Options {
   key?: string;
+  challenge?: string;
+  matrix?: string;
   json?: true;
   explain?: true;
 }
@@ -17,6 +20,8 @@ export function register(program: Command): void {
     .description('check the signature of a run, every digest, and every number against the journal')
     .argument('<run>', RUN_ARGUMENT)
     .option('--key <key>', 'take only this signer: a .pub.pem or .pub file, or a fingerprint SHA256:…')
+    .option('--challenge <file>', 'the run must answer this challenge, which you issued')
+    .option('--matrix <matrix>', 'the matrix of the challenge, where it is not built in')
     .option('--explain', 'say what each check found')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -27,8 +32,12 @@ export function register(program: Command): void {
     .action(async (name: string, options: Options) => {
       const run = findRun(name);
       try {
-        const verification = await verifyRun(run, options.key === undefined ? {} : { key: options.key });
-        if (options.json) answerJson(toJson(run, verification));
+        const issued = issuedChallenge(options);
+        const verification = await verifyRun(run, {
+          ...(options.key !== undefined && { key: options.key }),
+          ...(issued && { challenge: issued }),
+        });
+        if (options.json) answerJson(toJson(run, verification, options.challenge !== undefined));
         else answer(toText(run, verification, options));
       } catch (error) {
         // A failed check is an answer too: --json says it on stdout, and main.ts on stderr with the exit code.
@@ -46,6 +55,7 @@ function toText(run: string, { signer, statement, checks }: Verification, option
     ...explained,
     `  signed by  ${signer.key.keyId} (${describeTrust(signer)})\n`,
     `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
+    ...describeAnswer(predicate.challenge, options),
     ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
     `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
     ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
@@ -66,12 +76,14 @@ export function describeTrust({ trust, name }: Verification['signer']): string {
   }
 }
 
-function toJson(run: string, { signer, statement, checks }: Verification): object {
+function toJson(run: string, { signer, statement, checks }: Verification, isConfirmed: boolean): object {
+  const { challenge } = statement.predicate;
   return {
     schemaVersion: 1,
     verified: true,
     run,
     signer: { keyId: signer.key.keyId, trust: signer.trust, name: signer.name },
+    challenge: challenge === undefined ? null : { nonce: challenge.nonce, confirmed: isConfirmed },
     checks,
     statement,
   };

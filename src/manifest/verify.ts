@@ -9,7 +9,9 @@ import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
+import type { Plan } from '../plan/schema.js';
 import { buildStatement } from './build-statement.js';
+import { confirmChallenge, type IssuedChallenge } from './confirm-challenge.js';
 import { ENVELOPE_FILE, openEnvelope, readEnvelope } from './envelope.js';
 import {
   checkClosedSet,
@@ -38,6 +40,8 @@ export interface VerifyOptions {
   key?: string;
   /** The user's keys; the default folder unless a test gives another. */
   keyFolder?: string;
+  /** The run must answer this challenge and no other. */
+  challenge?: IssuedChallenge;
 }
 
 /** A run that stood up to every check. */
@@ -88,6 +92,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   try {
     const record = await replay({ signer, statement, payload }, evidence, index, read, report);
+    checkChallenge(record.plan, options.challenge, report);
     return { signer, statement, record, checks };
   } catch (error) {
     throw withVersions(error, statement.predicate.harness.version);
@@ -128,6 +133,23 @@ async function replay(
   }
   report('statement', 'every field follows from plan, journal and verdict');
   return record;
+}
+
+/** Which challenge the run answers, and whether the one who verifies has it from its issuer. */
+function checkChallenge(
+  plan: Plan,
+  issued: IssuedChallenge | undefined,
+  report: (name: string, found: string) => void,
+): void {
+  if (issued !== undefined) confirmChallenge(plan, issued);
+  if (plan.challenge === undefined) return;
+  const { nonce, issuedAt } = plan.challenge;
+  report(
+    'challenge',
+    issued === undefined
+      ? `answers ${nonce}, said to be issued at ${issuedAt}; nobody confirmed that it was issued`
+      : `answers ${nonce} in every field, by the whole of its matrix`,
+  );
 }
 
 /** Other rules or words than ours are no lie, but what they concluded cannot be drawn again here: still invalid. */
