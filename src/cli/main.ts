@@ -52,6 +52,14 @@ const COMMANDS: Record<
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
   },
+  pack: {
+    summary: 'check a run and pack it into one file, the same bytes on any machine',
+    load: () => import('./pack.js'),
+  },
+  unpack: {
+    summary: 'unpack the archive of a run, if it holds: the archive may come from anybody',
+    load: () => import('./unpack.js'),
+  },
   report: {
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),

@@ -1,8 +1,9 @@
 /** `qualify verify`: checks a run folder, whoever made it. */
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
+import { withRunFolder } from '../manifest/unpack.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { describeAnswer, issuedChallenge } from './issued-challenge.js';
 import { answer, answerJson } from './output.js';
 
@@ -18,7 +19,7 @@ export function register(program: Command): void {
   program
     .command('verify')
     .description('check the signature of a run, every digest, and every number against the journal')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .option('--key <key>', 'take only this signer: a .pub.pem or .pub file, or a fingerprint SHA256:…')
     .option('--challenge <file>', 'the run must answer this challenge, which you issued')
     .option('--matrix <matrix>', 'the matrix of the challenge, where it is not built in')
@@ -33,11 +34,13 @@ export function register(program: Command): void {
       const run = findRun(name);
       try {
         const issued = issuedChallenge(options);
-        const verification = await verifyRun(run, {
-          ...(options.key !== undefined && { key: options.key }),
-          ...(issued && { challenge: issued }),
-        });
-        if (options.json) answerJson(toJson(run, verification, options.challenge !== undefined));
+        const verification = await withRunFolder(run, (folder) =>
+          verifyRun(folder, {
+            ...(options.key !== undefined && { key: options.key }),
+            ...(issued && { challenge: issued }),
+          }),
+        );
+        if (options.json) answerJson(toJson(run, verification, options));
         else answer(toText(run, verification, options));
       } catch (error) {
         // A failed check is an answer too: --json says it on stdout, and main.ts on stderr with the exit code.
@@ -47,7 +50,7 @@ export function register(program: Command): void {
     });
 }
 
-function toText(run: string, { signer, statement, checks }: Verification, options: Options): string {
+export function toText(run: string, { signer, statement, checks }: Verification, options: Options): string {
   const { predicate } = statement;
   const explained = options.explain ? checks.map(({ name, found }) => `  ${name.padEnd(10)} ${found}\n`) : [];
   return [
@@ -76,14 +79,15 @@ export function describeTrust({ trust, name }: Verification['signer']): string {
   }
 }
 
-function toJson(run: string, { signer, statement, checks }: Verification, isConfirmed: boolean): object {
+export function toJson(run: string, { signer, statement, checks }: Verification, options: Options): object {
   const { challenge } = statement.predicate;
   return {
     schemaVersion: 1,
     verified: true,
     run,
     signer: { keyId: signer.key.keyId, trust: signer.trust, name: signer.name },
-    challenge: challenge === undefined ? null : { nonce: challenge.nonce, confirmed: isConfirmed },
+    challenge:
+      challenge === undefined ? null : { nonce: challenge.nonce, confirmed: options.challenge !== undefined },
     checks,
     statement,
   };

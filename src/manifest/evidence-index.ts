@@ -19,6 +19,9 @@ const UNLISTED = new Set([INDEX_FILE, ENVELOPE_FILE, KEY_FILE]);
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
+/** Whether a run may hold a file of this path, relative to its folder. */
+export const isRunPath = (path: string): boolean => PATH.test(path);
+
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
 export type EvidenceIndex = ReadonlyMap<string, string>;
 
@@ -96,7 +99,7 @@ export async function readRegular(runFolder: string, path: string): Promise<Buff
 }
 
 /** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;

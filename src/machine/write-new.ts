@@ -1,9 +1,10 @@
-/** Writes a file that was not there before, whole or not at all. */
+/** Writes a file that was not there before, whole or not at all, also when the harness is killed meanwhile. */
 import { randomBytes } from 'node:crypto';
-import { link, open, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { explainDiskFull } from './disk-full.js';
-import { QualifyError } from './errors.js';
+import { link, lstat, open, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { explainDiskFull } from '../disk-full.js';
+import { QualifyError } from '../errors.js';
+import { guardPath } from './guard.js';
 
 /**
  * Writes `text` into the new file `path`.
@@ -20,11 +21,17 @@ export async function writeNewBy<T>(
   path: string,
   make: (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // Hidden, and named after what it was to become.
-  const partial = join(dirname(path), `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`);
+  // Before anything is made; the link below says it again.
+  if ((await lstat(path).catch(() => null)) !== null) throw exists(path);
+  // Hidden, and named after what it is to become.
+  const partial = join(
+    dirname(resolve(path)),
+    `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
+  );
   const file = await open(partial, 'wx', 0o644).catch((error: unknown) => {
     throw unwritable(path, error);
   });
+  const dismissGuard = guardPath(partial);
   try {
     let made: T;
     try {
@@ -42,19 +49,14 @@ export async function writeNewBy<T>(
     return made;
   } finally {
     await rm(partial, { force: true });
+    dismissGuard();
   }
 }
 
-function unwritable(path: string, cause: unknown): unknown {
+/** What the system's error at making `path` is to the user. */
+export function unwritable(path: string, cause: unknown): QualifyError {
   const { code } = cause as NodeJS.ErrnoException;
-  if (code === 'EEXIST') {
-    return new QualifyError('ERR_QUALIFY_EXISTS', `${path} is there already.`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Nothing is written over. Give another name with --out.',
-      cause,
-    });
-  }
+  if (code === 'EEXIST' || code === 'ENOTEMPTY') return exists(path, cause);
   const full = explainDiskFull(cause, path);
   if (full instanceof QualifyError) return full;
   return new QualifyError('ERR_QUALIFY_UNWRITABLE', `${path} cannot be written (${code ?? String(cause)}).`, {
@@ -64,3 +66,12 @@ function unwritable(path: string, cause: unknown): unknown {
     cause,
   });
 }
+
+/** What is said where something is in the way. */
+export const exists = (path: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_EXISTS', `${path} is there already.`, {
+    exit: 'usage',
+    where: path,
+    hint: 'Nothing is written over. Give another name with --out.',
+    cause,
+  });
