@@ -184,8 +184,9 @@ class Entries {
   #checkPlace(name: string, shown: string): void {
     const folded = name.toLowerCase();
     if (this.#folded.has(folded)) throw refusedArchive(this.#path, `holds ${shown} twice, but for capitals`);
-    for (let folder = dirname(folded); folder !== '.'; folder = dirname(folder)) {
-      if (this.#folded.has(folder)) throw refusedArchive(this.#path, `holds ${shown} below a file`);
+    for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
+      if (this.#folded.has(folded.slice(0, at)))
+        throw refusedArchive(this.#path, `holds ${shown} below a file`);
     }
     this.#folded.add(folded);
   }
