@@ -4,6 +4,7 @@ import { readChallenge } from '../manifest/challenge-file.js';
 import { withLeverOff } from '../matrix/lever-off.js';
 import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
 import type { Asked } from '../session/answer-challenge.js';
+import { BISECT_OPTION, gitBisectCode } from './git-bisect.js';
 import { leverOption } from './options.js';
 import { note } from './output.js';
 import { loadRealMatrix } from './real-matrix.js';
@@ -15,6 +16,7 @@ interface PrFlags extends SessionFlags {
   head?: string;
   matrix?: string;
   lever?: Record<string, string>;
+  bisect?: true;
 }
 
 export function register(program: Command): void {
@@ -27,6 +29,7 @@ export function register(program: Command): void {
       .option('--matrix <matrix>', `cells, model, protocol and budgets (default: ${DEFAULT_MATRIX})`)
       .addOption(leverOption())
       .addOption(challengeOption())
+      .option(BISECT_OPTION, 'exit as `git bisect run` wants it: 0 good, 1 over budget, 125 not measurable')
       .addHelpText('after', LEVER_HELP)
       .addHelpText(
         'after',
@@ -43,7 +46,8 @@ export function register(program: Command): void {
       { name: 'head', revision: head },
     ];
     const arms = withLeverOff(compared, flags.lever);
-    await runAndPrint(revisionMatrix(matrix, arms), repository, flags, asked);
+    const codeOf = flags.bisect === true ? gitBisectCode : undefined;
+    await runAndPrint(revisionMatrix(matrix, arms), repository, flags, { challenge: asked, codeOf });
   });
 }
 

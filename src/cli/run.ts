@@ -19,6 +19,6 @@ export function register(program: Command): void {
       .addOption(challengeOption()),
   ).action(async (name: string, flags: SessionFlags) => {
     const repository = await engineRepository(process.cwd());
-    await runAndPrint(loadRealMatrix(name), repository, flags, askedBy(flags, name));
+    await runAndPrint(loadRealMatrix(name), repository, flags, { challenge: askedBy(flags, name) });
   });
 }

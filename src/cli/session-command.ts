@@ -62,28 +62,37 @@ export const askedBy = (flags: SessionFlags, matrix: string): Asked | undefined 
     ? undefined
     : { challenge: readChallenge(flags.challenge), matrix: loadRealMatrix(matrix) };
 
-/** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code to the verdict's. */
+interface RunChoices {
+  challenge?: Asked | undefined;
+  /** The exit code; the verdict's when absent. */
+  codeOf?: ((result: SessionResult) => number) | undefined;
+}
+
+/** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code: the verdict's, unless told. */
 export function runAndPrint(
   matrix: Matrix,
   repository: string,
   flags: SessionFlags,
-  challenge?: Asked,
+  { challenge, codeOf }: RunChoices = {},
 ): Promise<void> {
   for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
-  return withProgress(flags.json === true, (progress) =>
-    runSession({
-      matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
-      repository,
-      folder: process.cwd(),
-      out: flags.out,
-      seed: flags.seed,
-      challenge,
-      rounds: flags.rounds,
-      cells: flags.cell,
-      wait: flags.wait === true,
-      progress,
-      signal: interruptSignal(),
-    }),
+  return withProgress(
+    flags.json === true,
+    (progress) =>
+      runSession({
+        matrix: flags.plantSlowdown === undefined ? matrix : plantSlowdown(matrix, flags.plantSlowdown),
+        repository,
+        folder: process.cwd(),
+        out: flags.out,
+        seed: flags.seed,
+        challenge,
+        rounds: flags.rounds,
+        cells: flags.cell,
+        wait: flags.wait === true,
+        progress,
+        signal: interruptSignal(),
+      }),
+    codeOf,
   );
 }
 
@@ -91,6 +100,7 @@ export function runAndPrint(
 export async function withProgress(
   json: boolean,
   session: (progress: SessionProgress) => Promise<SessionResult>,
+  codeOf: (result: SessionResult) => number = ({ verdict }) => verdict.exitCode,
 ): Promise<void> {
   const line = startProgress();
   try {
@@ -101,6 +111,7 @@ export async function withProgress(
     });
     line.end();
     print(result, json);
+    process.exitCode = codeOf(result);
   } finally {
     line.end();
   }
@@ -120,7 +131,6 @@ function print(
     note(describeError(failure));
     if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${folder}`);
   }
-  process.exitCode = verdict.exitCode;
 }
 
 /** Whether `qualify resume` would take it; it says why when it does not. */

@@ -30,8 +30,8 @@ export function register(program: Command): void {
         out,
         ...(key !== undefined && { verify: { key } }),
       });
-      if (json) answerJson({ ...toJson(runFolder, verification, {}), archive: { sha256 } });
-      else answer(toText(runFolder, verification, {}));
+      if (json) answerJson({ ...toJson(runFolder, verification, null, {}), archive: { sha256 } });
+      else answer(toText(runFolder, verification, null, {}));
       note(`unpacked into ${runFolder}; the archive has the sha256 ${sha256}`);
     });
 }

@@ -1,5 +1,5 @@
 /**
- * The closed set of a run folder. `evidence.sha256` has a line of `sha256sum` for every file except itself and the two
+ * The closed set of a run folder. `evidence.sha256` has a line of `sha256sum` for every file except itself and those
  * that are made after it; its own digest is the first subject of the statement. The file equals what
  * `find . -type f | cut -c3- | LC_ALL=C sort | xargs sha256sum` prints, so `sha256sum -c` checks it.
  */
@@ -7,13 +7,16 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ENVELOPE_FILE } from './envelope.js';
 import { invalid } from './invalid.js';
+import { BUNDLE_FILE } from './sigstore-bundle.js';
+import { SSH_SIGNATURE_FILE } from './ssh-signature.js';
 
 export const INDEX_FILE = 'evidence.sha256';
 /** The signer's public key, for convenience. It travels with what it is to check, so it proves nothing by itself. */
 export const KEY_FILE = 'key.pub.pem';
-const UNLISTED = new Set([INDEX_FILE, ENVELOPE_FILE, KEY_FILE]);
+/** Two statements, signed: `manifest.ts`. */
+export const MANIFEST_FILE = 'qualification.intoto.jsonl';
+const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_SIGNATURE_FILE]);
 
 /** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote. */
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;

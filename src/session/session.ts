@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '../digest.js';
 import type { QualifyError } from '../errors.js';
 import { takeFolderLock, takeMachineLock } from '../machine/lock.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
+import { prepareSigningKey } from '../manifest/signing-key.js';
 import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildPlan } from '../plan/build.js';
@@ -73,7 +73,7 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
   const revisions = await resolveArms(plan, options.repository);
   if (asked !== undefined) await requireAnswer(plan, revisions, asked);
   // A run that nothing can sign is found out now, and not after the measurement.
-  const { created: keyCreated } = await loadOrCreateKey();
+  const { created: keyCreated } = await prepareSigningKey();
   const what = `session ${session}`;
   const lock = await takeMachineLock({
     what,

@@ -57,7 +57,15 @@ test('notices a changed byte in every file', async (context) => {
   await verifyRun(run, { keyFolder: keys });
 });
 
-for (const path of ['manifest.dsse.json', 'key.pub.pem', 'evidence.sha256']) {
+const SIGNED = [
+  'qualification.intoto.jsonl',
+  'qualification.intoto.jsonl.sig',
+  'qualification.sigstore.json',
+  'key.pub.pem',
+  'evidence.sha256',
+];
+
+for (const path of SIGNED) {
   test(`notices each changed bit of ${path}, with and without --key`, async (context) => {
     const { run, keys, key } = await sealedRun(context);
     const { length } = await readFile(join(run, path));
@@ -73,7 +81,7 @@ for (const path of ['manifest.dsse.json', 'key.pub.pem', 'evidence.sha256']) {
 
 test('notices bytes that are cut off or added', async (context) => {
   const { run, keys } = await sealedRun(context);
-  for (const path of ['manifest.dsse.json', 'key.pub.pem', 'evidence.sha256', 'plan.json', 'journal.jsonl']) {
+  for (const path of [...SIGNED, 'plan.json', 'journal.jsonl']) {
     const bytes = await readFile(join(run, path));
     for (const changed of [
       bytes.subarray(0, -1),
