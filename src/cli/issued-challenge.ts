@@ -16,7 +16,7 @@ interface Flags {
 
 /**
  * The challenge of `--challenge`; undefined without it. Its matrix is the one of `--matrix`, else the built-in one of its name.
- * @throws QualifyError (exit 64) `ERR_QUALIFY_CHALLENGE_FILE`, or `ERR_QUALIFY_CHALLENGE_MATRIX` when the matrix is not at hand in the version
+ * @throws QualifyError (exit 64) `ERR_QUALIFY_CHALLENGE`, or `ERR_QUALIFY_CHALLENGE_MATRIX` when the matrix is not at hand in the version
  * that was asked for.
  */
 export function issuedChallenge({ challenge: path, matrix: name }: Flags): IssuedChallenge | undefined {

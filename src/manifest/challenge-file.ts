@@ -8,7 +8,7 @@ import { parseStrictJson } from './strict-json.js';
 /** No challenge comes near it. */
 const MOST_BYTES = 64 * 1024;
 
-/** @throws QualifyError `ERR_QUALIFY_CHALLENGE_FILE` (exit 64) when it cannot be read or is no challenge; the message says why. */
+/** @throws QualifyError `ERR_QUALIFY_CHALLENGE` (exit 64) when it cannot be read or is no challenge; the message says why. */
 export function readChallenge(path: string): Challenge {
   try {
     const value = parseStrictJson(readBounded(path), {
@@ -18,7 +18,7 @@ export function readChallenge(path: string): Challenge {
     });
     return requireChallenge(value, path);
   } catch (cause) {
-    if (cause instanceof QualifyError && cause.code === 'ERR_QUALIFY_CHALLENGE_FILE') throw cause;
+    if (cause instanceof QualifyError && cause.code === 'ERR_QUALIFY_CHALLENGE') throw cause;
     throw unusable(cause instanceof Error ? cause.message : String(cause), path, cause);
   }
 }
@@ -41,7 +41,7 @@ function requireChallenge(value: unknown, path: string): Challenge {
 }
 
 const unusable = (message: string, path: string, cause?: unknown): QualifyError =>
-  new QualifyError('ERR_QUALIFY_CHALLENGE_FILE', message, {
+  new QualifyError('ERR_QUALIFY_CHALLENGE', message, {
     exit: 'usage',
     where: path,
     hint: 'Give the file that `qualify challenge` wrote, as it was written.',

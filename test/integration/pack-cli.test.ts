@@ -29,7 +29,8 @@ test('packs, verifies and reports from the archive, and unpacks', async (t) => {
   assert.equal(verified.exitCode, 0, verified.stderr);
   assert.match(verified.stdout, /^verified fixture-1\.tar\n/);
   const reported = await home.run('report', 'fixture-1.tar', '--format', 'markdown');
-  assert.equal(reported.stdout, readFileSync(home.path('run', 'report.md'), 'utf8'));
+  assert.equal(reported.stdout, (await home.run('report', 'run', '--format', 'markdown')).stdout);
+  assert.match(reported.stdout, /^### fixture: Fixture\n/);
   assert.deepEqual(readdirSync(home.path('tmp')), []);
 
   const unpacked = await home.run('unpack', 'fixture-1.tar', '--json');
