@@ -1,5 +1,6 @@
 /** `qualify report`: renders a run folder again, once it has stood up to every check of `qualify verify`. */
 import { type Command, Option } from 'commander';
+import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import { renderBenchstat } from '../report/benchstat.js';
 import type { ReportContext } from '../report/context.js';
@@ -9,7 +10,7 @@ import { renderMarkdown } from '../report/markdown.js';
 import { renderTable } from '../report/table.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, note } from './output.js';
 import { describeTrust } from './verify.js';
 
@@ -30,7 +31,7 @@ async function report(run: string, { format }: { format: keyof typeof renderers 
     signer,
     statement,
     record: { verdict, ...record },
-  } = await verifyRun(folder);
+  } = await withRunFolder(folder, (run) => verifyRun(run));
   // Files get the same bytes wherever they are rendered; only the terminal names the folder as the user did.
   const place = format === 'table' ? { runFolder: folder } : {};
   const [index] = statement.subject;
@@ -48,7 +49,7 @@ export function register(program: Command): void {
   program
     .command('report')
     .description('check a finished run and print its report, the losing cell first')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .addOption(new Option('--format <format>', 'how').choices(Object.keys(renderers)).default('table'))
     .addHelpText(
       'after',
