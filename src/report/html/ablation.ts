@@ -3,7 +3,7 @@
 import type { AblationCell } from '../../verdict/ablation-schema.js';
 import { ablationParts } from '../ablation.js';
 import type { Page } from './cell.js';
-import { type Chart, columnWidth, label } from './chart.js';
+import { type Chart, columnWidth, label, signedAxis } from './chart.js';
 import { html, type Markup, nothing } from './markup.js';
 import { colour } from './palette.js';
 import { table } from './table.js';
@@ -29,7 +29,7 @@ function switchesChart(title: string, { switches }: AblationCell): Chart | null 
   const x = {
     type: 'quantitative' as const,
     title: 'change from off to on, %',
-    axis: { format: '+~g', tickCount: 5 },
+    axis: { ...signedAxis, tickCount: 5 },
   };
   const y = {
     field: 'name',

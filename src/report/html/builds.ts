@@ -11,15 +11,21 @@ type Value = string | null;
 interface Line {
   word: string;
   values: Value[];
-  /** A digest is shown by its beginning. */
-  digest?: boolean;
+  /** The arms are meant to differ in it. */
+  isName?: true;
 }
 
-const shown = (value: Value, isDigest: boolean): string =>
-  value === null ? '–' : isDigest ? value.slice(0, 12) : value;
+const isDigest = (value: string): boolean => /^[0-9a-f]{40,64}$/.test(value);
+
+/** A value; of a digest or a commit the beginning, with the whole for those who point at it. */
+function shown(value: Value, differs: boolean): Markup {
+  if (value === null) return differing('–', differs);
+  if (!isDigest(value)) return differing(value, differs);
+  return html`<code title="${value}">${differing(value.slice(0, 12), differs)}</code>`;
+}
 
 /** Marks a value that is not that of the first arm. */
-export function differing(value: string, differs: boolean): Markup {
+function differing(value: string, differs: boolean): Markup {
   if (!differs) return html`${value}`;
   return html`<span class="differs"><span aria-hidden="true">≠</span><span class="unseen">differs: </span> ${value}</span>`;
 }
@@ -37,24 +43,24 @@ function toolLines(builds: readonly (Build | undefined)[]): Line[] {
 
 function linesOf(arms: readonly Arm[], seen: Observations): Line[] {
   const builds = arms.map(({ name }) => buildOf(seen, name));
-  const of = (word: string, value: (build: Build) => Value, digest = false): Line => ({
+  const of = (word: string, value: (build: Build) => Value): Line => ({
     word,
-    digest,
     values: builds.map((build) => (build === undefined ? null : value(build))),
   });
   return [
     {
       word: 'role',
+      isName: true,
       values: arms.map(({ control }, index) => control ?? (index === 0 ? 'reference' : 'compared')),
     },
     { word: 'engine', values: arms.map(({ engine }) => engine) },
     { word: 'revision asked for', values: arms.map(({ revision }) => revision) },
     of('commit', ({ revision }) => revision.commit ?? 'none: the tree is no commit'),
-    of('tree', ({ revision }) => revision.tree, true),
+    of('tree', ({ revision }) => revision.tree),
     of('uncommitted changes', ({ revision }) => (revision.dirty ? 'yes' : 'no')),
-    of('build', ({ buildDigest }) => buildDigest, true),
-    of('recipe', ({ recipeDigest }) => recipeDigest, true),
-    of('binary', ({ binarySha256 }) => binarySha256, true),
+    of('build', ({ buildDigest }) => buildDigest),
+    of('recipe', ({ recipeDigest }) => recipeDigest),
+    of('binary', ({ binarySha256 }) => binarySha256),
     ...toolLines(builds),
     ...switchLines(arms),
     { word: 'arguments', values: arms.map(({ arguments: list }) => list.join(' ') || null) },
@@ -74,13 +80,10 @@ export function buildTable(plan: Plan, seen: Observations): Markup {
     plan.design === undefined ? plan.arms : plan.arms.filter((arm, at) => at === 0 || arm === last);
   const lines = linesOf(arms, seen)
     .filter(({ values }) => values.some((value) => value !== null))
-    .map(({ word, values, digest = false }) => [
+    .map(({ word, values, isName = false }) => [
       word,
-      ...values.map((value) => {
-        const text = differing(shown(value, digest), value !== values[0]);
-        return digest && value !== null ? html`<code title="${value}">${text}</code>` : text;
-      }),
+      ...values.map((value) => shown(value, !isName && value !== values[0])),
     ]);
   if (arms.length === 0) return nothing;
-  return table('Arms side by side', [{ head: '' }, ...arms.map(({ name }) => ({ head: name }))], lines);
+  return table('Arms side by side', [{ head: 'what' }, ...arms.map(({ name }) => ({ head: name }))], lines);
 }

@@ -30,14 +30,16 @@ const figure = (chart: Markup, caption: string, data: Markup): Markup =>
 async function samplesFigure(
   row: Row,
   arms: readonly ArmSamples[],
-  { verdict, draw }: Page,
+  { verdict, context, draw }: Page,
 ): Promise<Markup> {
-  const rounds = Math.max(...arms.map(({ byRound }) => byRound.length));
-  const lines = Array.from({ length: rounds }, (_, round) => [
-    round + 1,
-    ...arms.map(({ byRound }) => (byRound[round] ?? []).map((value) => value.toFixed(2)).join('  ')),
-  ]);
-  const columns = [{ head: 'round', number: true }, ...arms.map(({ arm }) => ({ head: arm, number: true }))];
+  const { samples } = context.plan.protocol;
+  const lines = arms.flatMap(({ arm, byRound }) =>
+    byRound.map((own, round) => [`${arm}, round ${round + 1}`, ...own.map((value) => value.toFixed(2))]),
+  );
+  const columns = [
+    { head: 'launch of' },
+    ...Array.from({ length: samples }, (_, index) => ({ head: index + 1, number: true })),
+  ];
   return figure(
     await draw(samplesChart(row, arms, verdict)),
     'Every retained sample. Line: median over all of an arm; band: median ± MAD.',

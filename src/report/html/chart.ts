@@ -18,12 +18,19 @@ export type Draw = (chart: Chart) => Promise<Markup>;
 export const columnWidth = 360;
 const fontSize = 12;
 
+/** How axes write percents: with a sign, but for nothing. */
+export const signedAxis = {
+  format: '+~r',
+  labelExpr: "datum.value === 0 ? '0' : datum.label",
+} as const;
+
 /** A name of somebody else as charts show it. */
 export const label = (text: string): string => plainText(text);
 
 /** What all charts share. The font is that of the page. */
 const config = {
   font: 'inherit',
+  background: 'transparent',
   // The page tells what a chart is; marks by themselves have nothing to say.
   aria: false,
   view: { stroke: null },

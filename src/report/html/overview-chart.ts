@@ -2,7 +2,7 @@
 import type { Verdict } from '../../verdict/schema.js';
 import { delta, interval, verdictText, workload } from '../format.js';
 import type { Row } from '../rows.js';
-import { type Chart, label } from './chart.js';
+import { type Chart, label, signedAxis } from './chart.js';
 import { colour } from './palette.js';
 import { toneOf } from './tone.js';
 
@@ -32,12 +32,12 @@ export function overviewChart(rows: readonly Row[], { cells }: Verdict, width: n
     type: 'nominal' as const,
     sort: values.map(({ name }) => name),
     title: null,
-    axis: { domain: false, ticks: false, grid: true, labelLimit: 130 },
+    axis: { domain: false, ticks: false, grid: true, labelLimit: width / 2 },
   };
   const x = {
     type: 'quantitative' as const,
     title: 'change, %',
-    axis: { format: '+~g', tickCount: 6, grid: false },
+    axis: { ...signedAxis, tickCount: 6, grid: false },
   };
   const tone = { field: 'tone', type: 'nominal' as const, scale: null };
   const told = rows.flatMap(({ cell, comparison }) =>

@@ -27,8 +27,14 @@ import { badge, toneOf } from './tone.js';
 
 const overviewWidths = { wide: 1040, narrow: 340 } as const;
 
-const notesOf = (reasons: readonly Reason[], before = ''): Markup[] =>
-  reasons.map(({ code, message }) => html`<p>${before}${message} <code>${code}</code></p>`);
+const notesOf = (reasons: readonly Reason[]): Markup[] =>
+  reasons.map(({ code, message }) => html`<p>${message} <code>${code}</code></p>`);
+
+/** `+1 % to +2 %` on two lines, where a column has no room. */
+function stacked(text: string): Markup {
+  const [first = '', ...rest] = text.split(' to ');
+  return html`${first}${rest.map((part) => html` to<br>${part}`)}`;
+}
 
 /** The rows as a table: the figures of those that are proved, the word of the others. */
 function resultTable(rows: readonly Row[]): Markup {
@@ -42,13 +48,13 @@ function resultTable(rows: readonly Row[]): Markup {
     const arm = (summary: Row['base'], name: string) =>
       summary === undefined
         ? '–'
-        : html`${named ? `${name}: ` : ''}${rate(summary)} <span class="quiet">${spread(summary)}</span>`;
+        : html`${named ? html`<span class="quiet">${name}</span><br>` : ''}${rate(summary)}<br><span class="quiet">${spread(summary)}</span>`;
     return [
       workload(cell),
       arm(base, comparison.against),
       arm(head, comparison.arm),
-      effect === null ? '–' : `${delta(effect)} ${ratio(effect)}`,
-      effect === null ? '–' : interval(effect),
+      effect === null ? '–' : html`${delta(effect)}<br><span class="quiet">${ratio(effect)}</span>`,
+      effect === null ? '–' : stacked(interval(effect)),
       badge(comparison.verdict, verdictText(comparison)),
       parityText(comparison),
       cell.coldness.status,
@@ -86,6 +92,13 @@ ${resultTable(rows)}
 ${said.map((text) => html`<p class="quiet">${text}</p>`)}</section>`;
 }
 
+/** Why the result is no pass, of the session and its cells. */
+function reasonsSection({ verdict }: Page): Markup {
+  const reasons = notesOf(laterReasons(verdict));
+  if (reasons.length === 0) return nothing;
+  return html`<section aria-labelledby="reasons"><h2 id="reasons">Reasons</h2><div class="notes">${reasons}</div></section>`;
+}
+
 async function cellSections(rows: readonly Row[], page: Page): Promise<Markup> {
   if (rows.length === 0) return nothing;
   const sections: Markup[] = [];
@@ -97,11 +110,11 @@ ${sections}</section>`;
 async function sessionSection(page: Page): Promise<Markup> {
   const { verdict } = page;
   const controls = controlLines(verdict);
-  const notes = [...notesOf(laterReasons(verdict)), ...notesOf(laterWarnings(verdict), 'warning: ')];
+  const warnings = notesOf(laterWarnings(verdict));
   return html`<section aria-labelledby="session"><h2 id="session">Session</h2>
 ${await timelineFigure(page)}
 ${controls.length === 0 ? nothing : html`<h3>Controls</h3>${listed(controls)}`}
-${notes.length === 0 ? nothing : html`<h3>Reasons and warnings</h3><div class="notes">${notes}</div>`}</section>`;
+${warnings.length === 0 ? nothing : html`<h3>Warnings</h3><div class="notes">${warnings}</div>`}</section>`;
 }
 
 function comparedSection({ context, seen }: Page): Markup {
@@ -157,9 +170,10 @@ function banner({ verdict, context }: Page): Markup {
   const notice = simulatedNotice(context.plan);
   const first = notesOf(firstNotes(verdict));
   return html`<header>
-<p class="eyebrow">${verdict.matrix.name} · session ${verdict.session}</p>
+<p class="eyebrow">${verdict.matrix.name}</p>
 <h1 class="verdict ${toneOf(verdict.result)}">${headline(verdict)}</h1>
 <p class="title">${verdict.matrix.title}</p>
+${listed(provenanceOf(context).filter(({ label }) => ['session', 'machine'].includes(label)))}
 ${notice === '' ? nothing : html`<p class="simulated" role="note">${notice}</p>`}
 ${first.length === 0 ? nothing : html`<div class="notes">${first}</div>`}
 </header>`;
@@ -188,6 +202,7 @@ ${navigation(rows, verdict.ablation !== undefined)}
 <main>
 ${await ablationSection(page)}
 ${await resultSection(rows, page)}
+${reasonsSection(page)}
 ${await cellSections(rows, page)}
 ${await sessionSection(page)}
 ${comparedSection(page)}

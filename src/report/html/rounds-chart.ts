@@ -5,7 +5,7 @@ import { signedPercent } from '../../verdict/percent.js';
 import type { Effect } from '../../verdict/schema.js';
 import { interval, workload } from '../format.js';
 import type { Row } from '../rows.js';
-import { type Chart, columnWidth, label } from './chart.js';
+import { type Chart, columnWidth, label, signedAxis } from './chart.js';
 import { armLook, colour } from './palette.js';
 import { roundAxis } from './samples-chart.js';
 
@@ -55,7 +55,7 @@ export function roundsChart(row: Row, effect: Effect, plan: Plan): Chart {
     percent: 100 * (ratio - 1),
     ...(lower !== null && upper !== null && { low: 100 * (lower - 1), high: 100 * (upper - 1) }),
   }));
-  const y = { type: 'quantitative' as const, title: 'change, %', axis: { format: '+~g' } };
+  const y = { type: 'quantitative' as const, title: 'change, %', axis: { ...signedAxis } };
   const level = (percent: number, mark: object) => ({
     data: { values: [{ percent }] },
     mark: { type: 'rule' as const, ...mark },

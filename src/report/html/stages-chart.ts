@@ -23,7 +23,7 @@ export function stagesChart(row: Row, stages: readonly StageRow[], arms: readonl
     type: 'nominal' as const,
     sort: [...new Set(bars.map(({ stage }) => stage))],
     title: null,
-    axis: { labelLimit: 120, domain: false, ticks: false },
+    axis: { labelLimit: 145, domain: false, ticks: false },
     scale: { paddingInner: 0.25 },
   };
   const yOffset = { field: 'arm', sort: names };
@@ -35,7 +35,8 @@ export function stagesChart(row: Row, stages: readonly StageRow[], arms: readonl
     description: `Median milliseconds by stage by wall time, ${arms.map(({ arm }) => arm).join(' and ')}.${told}`,
     spec: {
       width: columnWidth,
-      height: 240,
+      // As high as its bars need, so that few stages are not drawn as blocks.
+      height: 72 + 30 * stages.length,
       autosize: { type: 'fit', contains: 'padding' },
       data: { values: bars },
       layer: [

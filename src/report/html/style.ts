@@ -11,6 +11,8 @@ h1{font-size:1.75rem;line-height:1.2;margin:4px 0 8px;letter-spacing:-.01em}
 h2{font-size:1.25rem;line-height:1.3;margin:48px 0 12px;padding-top:12px;border-top:1px solid var(--rule)}
 h3{font-size:1.05rem;line-height:1.4;margin:0 0 4px;display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline}
 h3 small{font-weight:400;font-size:.9rem;color:var(--muted)}
+section>h3{margin-top:28px}
+.cell>h3{margin-top:0}
 p{margin:8px 0;max-width:46rem}
 ul{max-width:46rem;padding-left:1.2em}
 a{color:var(--link)}
@@ -36,23 +38,24 @@ svg.chart{display:block;width:100%;height:auto}
 .narrow{display:none}
 .axis{margin:6px 0 0}
 figcaption{margin:6px 0;max-width:46rem;line-height:1.4}
-dl{margin:12px 0;display:grid;gap:4px}
+dl{max-width:62rem;margin:12px 0;display:grid;gap:4px}
 dl div{display:grid;grid-template-columns:7.5rem minmax(0,1fr);gap:12px}
 dt{color:var(--muted);font-size:.9rem}
 dd{margin:0;overflow-wrap:anywhere;font-size:.95rem}
-.scroll{overflow-x:auto;margin:12px 0}
+.scroll{position:relative;overflow-x:auto;margin:12px 0}
 .scroll:focus-visible,summary:focus-visible,a:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 table{border-collapse:collapse;font-size:.9rem;line-height:1.4;min-width:100%}
 caption{text-align:left;padding:0 0 6px}
 th,td{padding:6px 14px 6px 0;text-align:left;vertical-align:top;border-top:1px solid var(--rule)}
 thead th{border-top:0;color:var(--muted);font-weight:500;white-space:nowrap}
 tbody th{font-weight:500}
+tbody th:not(.number){min-width:7.5rem}
 .number{text-align:right}
-td.number{white-space:pre}
+td.number{white-space:nowrap}
 details{margin:6px 0}
 summary{cursor:pointer;padding:4px 0}
 .differs{font-weight:600;color:var(--open)}
-.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.unseen,details caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .item{margin-left:1.2em}
 pre{overflow-x:auto;background:var(--panel);border:1px solid var(--rule);border-radius:6px;padding:12px 14px;max-width:100%}
 footer{padding-top:24px;padding-bottom:40px;margin-top:40px;border-top:1px solid var(--rule);color:var(--muted);font-size:.85rem}

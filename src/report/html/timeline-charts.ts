@@ -5,7 +5,7 @@ import { armScales } from './samples-chart.js';
 import type { TimedLaunch, Timeline } from './timeline.js';
 
 /** Width of the axis at the left, the same in all strips, so that what is above another is at the same time. */
-const axisUnits = 74;
+const axisUnits = 84;
 /** Rounds that are numbered at most. */
 const mostNumbers = 12;
 
@@ -41,7 +41,7 @@ const strips: readonly Strip[] = [
   {
     title: 'Temperature by launch',
     description: 'Highest temperature of the CPU in the course of each launch, in degrees Celsius.',
-    axis: 'celsius',
+    axis: '°C',
     of: ({ highestC }) => single(highestC),
   },
 ];
@@ -55,7 +55,8 @@ function timeAxis({ launches, events }: Timeline, isLast: boolean) {
     type: 'quantitative' as const,
     title: isLast ? 'minutes since the first launch' : null,
     scale: { domain: [0, Math.max(end, 1e-3)], nice: false },
-    axis: { grid: false, ...(!isLast && { labels: false, ticks: false }) },
+    // A label that reaches over the end would make this strip narrower than those above it.
+    axis: { grid: false, labelBound: true, ...(!isLast && { labels: false, ticks: false }) },
   };
 }
 
@@ -86,7 +87,7 @@ function lanes(
       ticks: false,
       minExtent: axisUnits,
       maxExtent: axisUnits,
-      labelLimit: axisUnits - 8,
+      labelLimit: axisUnits - 4,
     },
     scale: { paddingInner: 0.35, paddingOuter: 0.2 },
   };
