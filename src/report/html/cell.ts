@@ -125,10 +125,10 @@ export async function cellSection(row: Row, id: string, page: Page): Promise<Mar
     effect === null
       ? html`<p class="lead refused">No rates: a proof is missing.</p>`
       : html`<p class="lead ${toneOf(comparison.verdict)}"><strong>${delta(effect)}</strong> <span>${ratio(effect)}</span> <span>${interval(effect)}</span></p>`;
-  const cold = cell.coldness.reasons.map(({ code, message }) => ({
-    label: 'cold',
-    text: `${message} [${code}]`,
-  }));
+  const told = new Set(comparison.reasons.map(({ message }) => message));
+  const cold = cell.coldness.reasons
+    .filter(({ message }) => !told.has(message))
+    .map(({ code, message }) => ({ label: 'cold', text: `${message} [${code}]` }));
   return html`<section class="cell" aria-labelledby="${id}">
 <h3 id="${id}">${workload(cell)} <small>${comparison.arm} against ${comparison.against}</small> ${badge(comparison.verdict, verdictText(comparison))}</h3>
 ${lead}
