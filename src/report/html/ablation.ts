@@ -3,13 +3,13 @@
 import type { AblationCell } from '../../verdict/ablation-schema.js';
 import { ablationParts } from '../ablation.js';
 import type { Page } from './cell.js';
-import { type Chart, columnWidth, label, signedAxis } from './chart.js';
+import { acrossPage, type Chart, label, signedAxis } from './chart.js';
 import { html, type Markup, nothing } from './markup.js';
 import { colour } from './palette.js';
 import { table } from './table.js';
 
 /** Effects of switches with their intervals; null where no switch has one. */
-function switchesChart(title: string, { switches }: AblationCell): Chart | null {
+function switchesChart(title: string, { switches }: AblationCell, width: number): Chart | null {
   const values = switches
     .flatMap(({ switch: name, effect }) =>
       effect === null
@@ -36,14 +36,14 @@ function switchesChart(title: string, { switches }: AblationCell): Chart | null 
     type: 'nominal' as const,
     sort: values.map(({ name }) => name),
     title: null,
-    axis: { domain: false, ticks: false, labelLimit: 150 },
+    axis: { domain: false, ticks: false, labelLimit: width / 2 },
   };
   return {
     title: `Effects of switches, ${title}`,
     description: `Change of the rate from off to on, with intervals: ${values.map(({ name, percent }) => `${name} ${percent.toFixed(2)} %`).join('; ')}.`,
     spec: {
-      width: 2 * columnWidth,
-      height: 76 + 26 * values.length,
+      width,
+      height: 96 + 26 * values.length,
       autosize: { type: 'fit', contains: 'padding' },
       layer: [
         {
@@ -66,7 +66,7 @@ function switchesChart(title: string, { switches }: AblationCell): Chart | null 
               field: 'stands',
               type: 'nominal',
               scale: { domain: ['it matters', 'not shown'], range: [colour('arm-0'), colour('line')] },
-              legend: {},
+              legend: { columns: 1 },
             },
             shape: {
               field: 'stands',
@@ -93,8 +93,10 @@ export async function ablationSection({ verdict, draw }: Page): Promise<Markup> 
   if (parts === null) return nothing;
   const columns = parts.heads.map((head, index) => ({ head, number: index === 1 || index === 2 }));
   const cells = parts.cells.map(async ({ title, own, lines, texts }) => {
-    const chart = switchesChart(title, own);
-    const drawn = chart === null ? nothing : html`<figure class="wide-chart">${await draw(chart)}</figure>`;
+    const drawn = await acrossPage(async (width) => {
+      const chart = switchesChart(title, own, width);
+      return chart === null ? nothing : html`<figure>${await draw(chart)}</figure>`;
+    });
     const body = lines.map((line) => line.map((field) => field.join(' ')));
     return html`<section class="cell"><h3>${title}</h3>${drawn}${table(`Switches, ${title}`, columns, body)}${paragraphs(texts)}</section>`;
   });

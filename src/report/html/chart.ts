@@ -14,6 +14,9 @@ export interface Chart {
 /** Draws one chart. */
 export type Draw = (chart: Chart) => Promise<Markup>;
 
+/** Widths of a chart across the page. One that is squeezed into a phone cannot be read, so there are two, of which one is shown. */
+const widths = { wide: 900, narrow: 340 } as const;
+
 /** Width of a chart in a column, in the units of its own text: near to what a phone is wide, so that text keeps its size there. */
 export const columnWidth = 360;
 const fontSize = 12;
@@ -48,7 +51,8 @@ const config = {
   legend: {
     labelFontSize: fontSize,
     labelColor: colour('text'),
-    labelLimit: 280,
+    // Two of them fit beside each other.
+    labelLimit: 130,
     orient: 'top',
     offset: 6,
     title: null,
@@ -61,6 +65,12 @@ function framed(svg: string, { title, description }: Chart): Markup {
   const [, width = '', height = ''] = /^<svg[^>]* width="([\d.]+)" height="([\d.]+)"/.exec(svg) ?? [];
   const inner = svg.slice(svg.indexOf('>') + 1);
   return html`<svg class="chart" role="img" aria-label="${title}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><title>${title}</title><desc>${description}</desc>${trusted(inner)}`;
+}
+
+/** Content with charts across the page, made once for each width. */
+export async function acrossPage(make: (width: number) => Promise<Markup>): Promise<Markup> {
+  const [wide, narrow] = await Promise.all([make(widths.wide), make(widths.narrow)]);
+  return html`<div class="wide">${wide}</div><div class="narrow">${narrow}</div>`;
 }
 
 /** Loads Vega, which nothing else needs, and answers what draws. */

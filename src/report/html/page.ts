@@ -16,7 +16,7 @@ import { smallProtocol } from '../small-protocol.js';
 import { ablationSection } from './ablation.js';
 import { buildTable } from './builds.js';
 import { cellSection, type Page } from './cell.js';
-import { loadDraw } from './chart.js';
+import { acrossPage, loadDraw } from './chart.js';
 import { conditionTables } from './conditions.js';
 import { html, type Markup, nothing, trusted } from './markup.js';
 import { overviewChart } from './overview-chart.js';
@@ -24,8 +24,6 @@ import { timelineFigure } from './session.js';
 import { styleSheet } from './style.js';
 import { listed, table } from './table.js';
 import { badge, toneOf } from './tone.js';
-
-const overviewWidths = { wide: 1040, narrow: 340 } as const;
 
 const notesOf = (reasons: readonly Reason[]): Markup[] =>
   reasons.map(({ code, message }) => html`<p>${message} <code>${code}</code></p>`);
@@ -74,11 +72,8 @@ function resultTable(rows: readonly Row[]): Markup {
 
 async function overview(rows: readonly Row[], { verdict, draw }: Page): Promise<Markup> {
   if (rows.filter(({ comparison }) => comparison.effect !== null).length < 2) return nothing;
-  const drawn = (['wide', 'narrow'] as const).map(
-    async (size) =>
-      html`<div class="${size}">${await draw(overviewChart(rows, verdict, overviewWidths[size]))}</div>`,
-  );
-  return html`<figure>${await Promise.all(drawn)}<figcaption>Change with its interval; the upright mark is the budget of the cell.</figcaption></figure>`;
+  const drawn = await acrossPage((width) => draw(overviewChart(rows, verdict, width)));
+  return html`<figure>${drawn}<figcaption>Change with its interval; the upright mark is the budget of the cell.</figcaption></figure>`;
 }
 
 async function resultSection(rows: readonly Row[], page: Page): Promise<Markup> {

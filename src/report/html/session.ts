@@ -1,13 +1,11 @@
 /** The section of a session's course: its timeline in strips, with every launch in a table. */
 import { counted } from '../../counted.js';
 import type { Page } from './cell.js';
+import { acrossPage } from './chart.js';
 import { html, type Markup } from './markup.js';
 import { folded, table } from './table.js';
 import { type TimedLaunch, type Timeline, timelineOf } from './timeline.js';
 import { timelineCharts } from './timeline-charts.js';
-
-/** Two drawings, of which the page shows the one that fits: a timeline that is squeezed into a phone cannot be read. */
-const widths = { wide: 1040, narrow: 340 } as const;
 
 const digits = (value: number | null, places: number): string =>
   value === null ? '–' : value.toFixed(places);
@@ -36,16 +34,12 @@ const line = (own: TimedLaunch): string[] => [
   digits(own.highestC, 0),
 ];
 
-async function strips(
-  timeline: Timeline,
-  { context, draw }: Page,
-  size: keyof typeof widths,
-): Promise<Markup> {
+async function strips(timeline: Timeline, { context, draw }: Page, width: number): Promise<Markup> {
   const arms = context.plan.arms.map(({ name }) => name);
-  const drawn = timelineCharts(timeline, arms, widths[size]).map(
+  const drawn = timelineCharts(timeline, arms, width).map(
     async ({ axis, chart }) => html`<p class="axis">${axis}</p>${await draw(chart)}`,
   );
-  return html`<div class="${size}">${await Promise.all(drawn)}</div>`;
+  return html`${await Promise.all(drawn)}`;
 }
 
 /** The timeline; a sentence where nothing was launched. */
@@ -57,7 +51,7 @@ export async function timelineFigure(page: Page): Promise<Markup> {
     .join('; ');
   const rounds = new Set(timeline.launches.map(({ round }) => round)).size;
   return html`<figure class="timeline">
-${await strips(timeline, page, 'wide')}${await strips(timeline, page, 'narrow')}
+${await acrossPage((width) => strips(timeline, page, width))}
 <figcaption>${counted(timeline.launches.length, 'launch', 'es')} in ${counted(rounds, 'round')}, the order drawn by the plan's seed; numbers are rounds. Dashed: ${events === '' ? 'nothing' : events}.</figcaption>
 ${folded('Launches', table('Launches in order', columns, timeline.launches.map(line)))}
 </figure>`;

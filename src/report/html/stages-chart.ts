@@ -51,7 +51,7 @@ export function stagesChart(row: Row, stages: readonly StageRow[], arms: readonl
               title: 'ms',
               // Room for the number at the end of the longest bar.
               scale: { domain: [0, most * 1.18], nice: false },
-              axis: { tickCount: 4 },
+              axis: { tickCount: 4, labelBound: true },
             },
             color: { field: 'arm', type: 'nominal', scale: color, legend: {} },
           },

@@ -33,7 +33,6 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;padding:0;margin
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:16px 24px;margin:8px 0 12px}
 figure{margin:0;min-width:0}
 .charts figure{max-width:440px}
-.wide-chart{max-width:720px}
 svg.chart{display:block;width:100%;height:auto}
 .narrow{display:none}
 .axis{margin:6px 0 0}

@@ -123,7 +123,7 @@ function lanes(
             type: 'text',
             align: 'left',
             baseline: 'bottom',
-            fontSize: 10,
+            fontSize: 11,
             y: -2,
             color: colour('muted'),
           },
