@@ -66,7 +66,10 @@ describe('a commit', () => {
     assert.equal(refusal.word, 'parity-failed');
     assert.doesNotMatch(refusal.reason ?? '', /narrowed/);
     assert.equal(isWorthAnother(refusal), false);
-    assert.equal(isWorthAnother({ ...refusal, word: 'contaminated' }), true);
+    for (const word of ['contaminated', 'unmatched'])
+      assert.equal(isWorthAnother({ ...refusal, word }), true, word);
+    for (const word of ['cold-unproved', 'ERR_QUALIFY_BUILD_FAILED'])
+      assert.equal(isWorthAnother({ ...refusal, word }), false, word);
   });
 
   test('is good when it builds to the very binary of GOOD, whatever its sources say', () => {
