@@ -1,9 +1,9 @@
 /** Digests of values and bytes: SHA-256 as lower-case hex, over RFC 8785 JSON where the value is structured. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** SHA-256 of bytes, or of the UTF-8 of a string. */
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 /** RFC 8785 JSON of a value: one byte sequence for one meaning, on every machine. */
 export function canonicalJson(value: unknown): string {
