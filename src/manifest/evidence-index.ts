@@ -21,7 +21,14 @@ const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_
 
 /** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote. */
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
+/** What is read as a whole; a sparse file of any length costs its author nothing. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+const CHUNK = Buffer.alloc(CHUNK_BYTES);
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
+
+/** Whether a run may hold a file of this path, relative to its folder. */
+export const isRunPath = (path: string): boolean => PATH.test(path);
 
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
 export type EvidenceIndex = ReadonlyMap<string, string>;
@@ -42,9 +49,10 @@ export function formatIndex(index: EvidenceIndex): string {
   return [...index].map(([path, sha256]) => `${sha256}  ${path}\n`).join('');
 }
 
-/** Reads an index strictly: sorted, no path twice, no path that leaves the folder. */
+/** Reads an index strictly: sorted, no path twice, not even in other case, no path that leaves the folder. */
 export function parseIndex(text: string): EvidenceIndex {
   const index = new Map<string, string>();
+  const folded = new Set<string>();
   let previous = '';
   const lines = text.split('\n');
   if (lines.pop() !== '') throw invalid(INDEX_FILE, 'does not end in a newline');
@@ -54,6 +62,10 @@ export function parseIndex(text: string): EvidenceIndex {
       throw invalid(INDEX_FILE, `line ${at + 1} is not a digest, two spaces and a path of evidence`);
     }
     if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);
+    // Where case does not count, the second of two such files takes the place of the first.
+    if (folded.has(path.toLowerCase()))
+      throw invalid(INDEX_FILE, `line ${at + 1} differs from another only in case: ${path}`);
+    folded.add(path.toLowerCase());
     index.set(path, sha256);
     previous = path;
   }
@@ -88,12 +100,17 @@ export async function readListed(runFolder: string, index: EvidenceIndex, path: 
   return bytes;
 }
 
-/** Bytes of a file that must be a plain file, not a link to elsewhere. */
-export const readRegular = async (runFolder: string, path: string): Promise<Buffer> =>
-  withRegular(runFolder, path, (file) => readFileSync(file));
+/** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
+export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
+  return withRegular(runFolder, path, (file, sizeBytes) => {
+    if (sizeBytes > MOST_BYTES)
+      throw invalid(path, `is ${sizeBytes} bytes long; at most ${MOST_BYTES} are read`);
+    return readFileSync(file);
+  });
+}
 
 /** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;
@@ -105,14 +122,12 @@ async function listFiles(runFolder: string, below = ''): Promise<string[]> {
   return paths.sort();
 }
 
-const CHUNK = Buffer.alloc(256 * 1024);
-
 /** In pieces: a log may be larger than memory. */
 function hashFile(runFolder: string, path: string): { sha256: string; sizeBytes: number } {
-  return withRegular(runFolder, path, (file) => {
+  return withRegular(runFolder, path, (file, size) => {
     const first = readSync(file, CHUNK);
-    // Nearly all are small; one that grows meanwhile has another digest when it is read.
-    if (first < CHUNK.length) return { sha256: sha256(CHUNK.subarray(0, first)), sizeBytes: first };
+    if (first === size && size < CHUNK_BYTES)
+      return { sha256: sha256(CHUNK.subarray(0, first)), sizeBytes: first };
     const hash = createHash('sha256');
     let sizeBytes = 0;
     for (let length = first; length > 0; length = readSync(file, CHUNK)) {
@@ -124,7 +139,7 @@ function hashFile(runFolder: string, path: string): { sha256: string; sizeBytes:
 }
 
 /** Opens a plain file for `use`. Synchronous: a run has tens of thousands of small files, and each turn of the event loop costs more than one. */
-function withRegular<T>(runFolder: string, path: string, use: (file: number) => T): T {
+function withRegular<T>(runFolder: string, path: string, use: (file: number, sizeBytes: number) => T): T {
   // Non-blocking, so that a pipe put in a file's place cannot hang the verifier.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   let file: number;
@@ -139,8 +154,9 @@ function withRegular<T>(runFolder: string, path: string, use: (file: number) => 
     );
   }
   try {
-    if (!fstatSync(file).isFile()) throw invalid(path, 'is not a plain file');
-    return use(file);
+    const found = fstatSync(file);
+    if (!found.isFile()) throw invalid(path, 'is not a plain file');
+    return use(file, found.size);
   } finally {
     closeSync(file);
   }
