@@ -29,18 +29,20 @@ export interface Parity {
 }
 
 /** Each look compares the samples of those before it again. */
-const digests = new WeakMap<readonly number[], string>();
-
-function digestOf(tokens: readonly number[]): string {
-  const digest = digests.get(tokens) ?? tokensDigest(tokens);
-  digests.set(tokens, digest);
-  return digest;
-}
+const outputKeys: Record<ParityLevel, WeakMap<Sample, string>> = {
+  exact: new WeakMap(),
+  tokens: new WeakMap(),
+  bounded: new WeakMap(),
+};
 
 /** What must be equal of a sample: its tokens, and at level exact the bits of its logits. */
 function outputKey(sample: Sample, level: ParityLevel): string {
-  const tokens = digestOf(sample.answer.tokens);
-  return level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
+  const known = outputKeys[level].get(sample);
+  if (known !== undefined) return known;
+  const tokens = tokensDigest(sample.answer.tokens);
+  const key = level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
+  outputKeys[level].set(sample, key);
+  return key;
 }
 
 /** Samples of a cell by prompt over launches. Warm-ups are not among them: each launch has its own. */
@@ -49,7 +51,11 @@ function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, S
     (['sample', 'parity'] as const).flatMap((purpose) => samplesOf(launch, cell.id, purpose)),
   );
   const groups = new Map<string, Sample[]>();
-  for (const sample of samples) groups.set(sample.prompt, [...(groups.get(sample.prompt) ?? []), sample]);
+  for (const sample of samples) {
+    const group = groups.get(sample.prompt);
+    if (group) group.push(sample);
+    else groups.set(sample.prompt, [sample]);
+  }
   return groups;
 }
 

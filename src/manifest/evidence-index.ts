@@ -23,6 +23,8 @@ const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
 /** What is read as a whole; a sparse file of any length costs its author nothing. */
 const MOST_BYTES = 256 * 1024 * 1024;
+/** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
+const MOST_KEPT_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const CHUNK = Buffer.alloc(CHUNK_BYTES);
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
@@ -72,8 +74,15 @@ export function parseIndex(text: string): EvidenceIndex {
   return index;
 }
 
-/** Compares a run folder with its index: the same files, no more, no fewer, each with its digest. Returns their bytes' sum. */
-export async function checkClosedSet(runFolder: string, index: EvidenceIndex): Promise<number> {
+/**
+ * Compares a run folder with its index: the same files, no more, no fewer, each with its digest. Returns their bytes' sum. Of short files
+ * the bytes that were hashed are put into `kept`, to be parsed without reading them again.
+ */
+export async function checkClosedSet(
+  runFolder: string,
+  index: EvidenceIndex,
+  kept = new Map<string, Buffer>(),
+): Promise<number> {
   const found = new Set(await listFiles(runFolder));
   for (const path of found) {
     if (!index.has(path) && !UNLISTED.has(path))
@@ -82,7 +91,8 @@ export async function checkClosedSet(runFolder: string, index: EvidenceIndex): P
   let bytes = 0;
   for (const [path, expected] of index) {
     if (!found.has(path)) throw invalid(path, `is missing; ${INDEX_FILE} lists it`);
-    const { sha256, sizeBytes } = hashFile(runFolder, path);
+    const { sha256, sizeBytes, whole } = hashFile(runFolder, path);
+    if (whole !== null && bytes + sizeBytes <= MOST_KEPT_BYTES) kept.set(path, whole);
     if (sha256 !== expected)
       throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
     bytes += sizeBytes;
@@ -123,18 +133,23 @@ export async function listFiles(runFolder: string, below = ''): Promise<string[]
 }
 
 /** In pieces: a log may be larger than memory. */
-function hashFile(runFolder: string, path: string): { sha256: string; sizeBytes: number } {
+function hashFile(
+  runFolder: string,
+  path: string,
+): { sha256: string; sizeBytes: number; whole: Buffer | null } {
   return withRegular(runFolder, path, (file, size) => {
     const first = readSync(file, CHUNK);
-    if (first === size && size < CHUNK_BYTES)
-      return { sha256: sha256(CHUNK.subarray(0, first)), sizeBytes: first };
+    if (first === size && size < CHUNK_BYTES) {
+      const whole = Buffer.from(CHUNK.subarray(0, first));
+      return { sha256: sha256(whole), sizeBytes: first, whole };
+    }
     const hash = createHash('sha256');
     let sizeBytes = 0;
     for (let length = first; length > 0; length = readSync(file, CHUNK)) {
       hash.update(CHUNK.subarray(0, length));
       sizeBytes += length;
     }
-    return { sha256: hash.digest('hex'), sizeBytes };
+    return { sha256: hash.digest('hex'), sizeBytes, whole: null };
   });
 }
 
