@@ -25,6 +25,9 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
+/** Whether a run may hold a file of this path, relative to its folder. */
+export const isRunPath = (path: string): boolean => PATH.test(path);
+
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
 export type EvidenceIndex = ReadonlyMap<string, string>;
 
@@ -109,7 +112,7 @@ export async function readRegular(runFolder: string, path: string): Promise<Buff
 }
 
 /** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;

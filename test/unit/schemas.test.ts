@@ -63,7 +63,7 @@ async function realDocuments(
   };
   const head = { commit: 'c'.repeat(40), tree: 'd'.repeat(40) };
   const terms = { matrix: 'fixture', cell: '32/32', reason: 'known', issuedAt: NOW, expiresAt: NOW };
-  const waiver = readEnvelope(Buffer.from(signWaiver({ head, ...terms }, key)), { file: 'waiver' });
+  const waiver = readEnvelope(Buffer.from(await signWaiver({ head, ...terms }, key)), { file: 'waiver' });
   return {
     statement: [statement],
     verdict: [await readJson('verdict.json')],
@@ -105,7 +105,7 @@ async function realDocuments(
         ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [null] },
         source: { path: 'qualify.policy.yaml', title: null, sha256: 'a'.repeat(64), commit: null },
         ...{ trust: { schemaVersion: 1, keys: [] }, head, base: { branch: 'main', commit: 'b'.repeat(40) } },
-        ...{ commits: new Map(), challenges: [] },
+        ...{ commits: new Map(), challenges: [], attestations: [] },
         runs: [{ path: 'manifests/a', run: null, failure: { code: 'not-verified', message: 'changed' } }],
         waivers: [{ path: 'w', waiver: null, failure: { code: 'not-verified', message: 'changed' } }],
       }),
