@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
 import { renderCtrf } from '../gate/ctrf.js';
 import { gate } from '../gate/gate.js';
+import { writeGithub } from '../gate/github/write.js';
 import { renderJunit } from '../gate/junit.js';
 import { renderGateMarkdown } from '../gate/markdown.js';
 import { POLICY_FILE } from '../gate/policy.js';
@@ -27,6 +28,7 @@ interface Options {
   markdown?: string;
   junit?: string;
   ctrf?: string;
+  github?: string;
 }
 
 const HELP = `
@@ -62,6 +64,7 @@ export function register(program: Command): void {
     .option('--markdown <file>', 'write it as Markdown, too')
     .option('--junit <file>', 'write it as JUnit XML, too')
     .option('--ctrf <file>', 'write it as CTRF JSON, too')
+    .option('--github <folder>', 'write what GitHub shows of it, too, as `qualify github` does')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const decision = await gate({
@@ -82,6 +85,7 @@ export function register(program: Command): void {
         [options.ctrf, renderCtrf],
       ];
       for (const [path, render] of files) if (path !== undefined) writeOutput(path, render(decision));
+      if (options.github !== undefined) await writeGithub(decision, options.github);
       if (options.json) answerJson(decision);
       else answer(renderGateText(decision));
       process.exitCode = decision.exitCode;

@@ -5,11 +5,13 @@ import { attest } from '../manifest/attest.js';
 import { loadSigningKey } from '../manifest/signing-key.js';
 import { judgeTrust } from '../manifest/trust-judgement.js';
 import { type Role, roleSchema } from '../manifest/trust-policy.js';
+import { withRunFolder } from '../manifest/unpack.js';
 import type { Summary } from '../manifest/verification-summary.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
 import { type TrustedVerification, verifyTrusted } from '../manifest/verify-trusted.js';
 import { wrap } from '../report/wrap.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
+import { describeAnswer, issuedChallenge } from './issued-challenge.js';
 import { answer, answerJson, note } from './output.js';
 
 interface Options {
@@ -19,9 +21,14 @@ interface Options {
   attestations: string[];
   attest?: string;
   as?: string;
+  challenge?: string;
+  matrix?: string;
   json?: true;
   explain?: true;
 }
+
+/** What the answer depends on. */
+type Shown = Pick<Options, 'explain' | 'attest' | 'challenge'>;
 
 /** A run that holds; `trust` is there when a policy judged its signer. */
 type Verified = Verification & Partial<Pick<TrustedVerification, 'trust'>>;
@@ -30,8 +37,10 @@ export function register(program: Command): void {
   program
     .command('verify')
     .description('check the signature of a run, every digest, and every number against the journal')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .option('--key <key>', 'take only this signer: a .pub.pem or .pub file, or a fingerprint SHA256:…')
+    .option('--challenge <file>', 'the run must answer this challenge, which you issued')
+    .option('--matrix <matrix>', 'the matrix of the challenge, where it is not built in')
     .addOption(
       new Option('--trust <file>', 'take only a signer whom this trust policy trusts').conflicts('key'),
     )
@@ -63,8 +72,10 @@ export function register(program: Command): void {
       requirePolicy(options);
       const run = findRun(name);
       try {
-        const verification = await verify(run, options);
-        const summary = await summarise(run, verification, options);
+        const { verification, summary } = await withRunFolder(run, async (folder) => {
+          const found = await verify(folder, options);
+          return { verification: found, summary: await summarise(folder, found, options) };
+        });
         if (options.json) answerJson(toJson(run, verification, summary, options));
         else answer(toText(run, verification, summary, options));
       } catch (error) {
@@ -91,9 +102,12 @@ function requirePolicy({ trust, role, attestations, attest: file, as }: Options)
   });
 }
 
-function verify(run: string, { key, trust, role, attestations }: Options): Promise<Verified> {
-  if (trust !== undefined) return verifyTrusted(run, { trust, role, attestations, now: new Date() });
-  return verifyRun(run, key === undefined ? {} : { key });
+function verify(runFolder: string, options: Options): Promise<Verified> {
+  const { key, trust, role, attestations } = options;
+  const challenge = issuedChallenge(options);
+  if (trust !== undefined)
+    return verifyTrusted(runFolder, { trust, role, attestations, now: new Date(), challenge });
+  return verifyRun(runFolder, { ...(key !== undefined && { key }), ...(challenge && { challenge }) });
 }
 
 /** Writes the summary that was asked for, and says so when nobody would count it. */
@@ -126,7 +140,8 @@ function explained(name: string, found: string): string {
   return lines.map((line, at) => `  ${(at === 0 ? name : '').padEnd(INDENT - 3)} ${line}\n`).join('');
 }
 
-function toText(run: string, verified: Verified, summary: Summary | null, options: Options): string {
+/** What is said of a run that holds. */
+export function toText(run: string, verified: Verified, summary: Summary | null, options: Shown): string {
   const { signer, statement, checks } = verified;
   const { predicate } = statement;
   return [
@@ -137,6 +152,7 @@ function toText(run: string, verified: Verified, summary: Summary | null, option
       : []),
     `  signed by  ${signer.key.keyId} (${describeTrust(signer)})\n`,
     `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
+    ...describeAnswer(predicate.challenge, options),
     ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
     `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
     ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
@@ -171,13 +187,17 @@ export function describeTrust({ trust, name }: Verification['signer']): string {
   }
 }
 
-function toJson(run: string, verified: Verified, summary: Summary | null, options: Options): object {
+/** The same for programs. */
+export function toJson(run: string, verified: Verified, summary: Summary | null, options: Shown): object {
   const { signer, statement, checks, trust } = verified;
+  const { challenge } = statement.predicate;
   return {
     schemaVersion: 1,
     verified: true,
     run,
     signer: { keyId: signer.key.keyId, trust: signer.trust, name: signer.name },
+    challenge:
+      challenge === undefined ? null : { nonce: challenge.nonce, confirmed: options.challenge !== undefined },
     trust: trust ? { policy: trust.path, sha256: trust.sha256, role: trust.role, entry: trust.entry } : null,
     attested: summary ? { file: options.attest, result: summary.predicate.verificationResult } : null,
     checks,
