@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
@@ -17,6 +17,8 @@ const workflows = ['.github/workflows', 'docs/examples/github'].flatMap((folder)
     .filter((name) => name.endsWith('.yml'))
     .map((name) => join(folder, name)),
 );
+// Further files by argument, as those that `qualify init` wrote somewhere.
+workflows.push(...process.argv.slice(2));
 
 /** Every `run:` of a file with the name of its step, under the options that GitHub starts `shell: bash` with. */
 function scriptsOf(file) {
@@ -38,7 +40,7 @@ if (!hasShellcheck) console.error('shellcheck is not installed: scripts are only
 
 const findings = [];
 for (const path of [...workflows, 'action.yml']) {
-  const text = readFileSync(join(root, path), 'utf8');
+  const text = readFileSync(resolve(root, path), 'utf8');
   if (path !== 'action.yml')
     for (const { line, column, message } of await runLint(text, path))
       findings.push(`${path}:${line}:${column}: ${message}`);

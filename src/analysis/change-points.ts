@@ -89,7 +89,7 @@ function changesIn(
   if (values.length < Math.max(fewestValues, 2 * leastValues)) return [];
   const seen = bestSplit(values, leastValues);
   if (!(seen.distance > 0)) return [];
-  const draw = new FastDraw(new Stream(sha256(values.join()), 'change-points'));
+  const draw = new FastDraw(new Stream(sha256(values.join()), 'changes'));
   const pool = values.slice();
   let asLarge = 1;
   for (let count = 0; count < permutations; count++) {

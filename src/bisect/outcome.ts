@@ -1,6 +1,6 @@
 /** What a session says of one commit: good, bad, undecided, or nothing at all. Pure. */
 import type { QualifyError } from '../errors.js';
-import type { Verdict } from '../verdict/schema.js';
+import type { Verdict, VerdictName } from '../verdict/schema.js';
 
 /**
  * `good`: every required cell passes. `bad`: one is slower beyond its budget. `undecided`: neither is shown, slower-not-cleared
@@ -77,6 +77,9 @@ export function judgementOf(verdict: Verdict, failure: QualifyError | null): Jud
   };
 }
 
-/** Whether another session could say more: more rounds, or a quieter machine. */
+/** Refusals that a busy machine may have brought about. */
+const OF_THE_MACHINE: ReadonlySet<string> = new Set<VerdictName>(['contaminated', 'unmatched']);
+
+/** Whether another session could say more: with more rounds, or when the machine is quieter. */
 export const isWorthAnother = ({ outcome, word }: Judgement): boolean =>
-  outcome === 'undecided' || word === 'contaminated';
+  outcome === 'undecided' || (outcome === 'refused' && OF_THE_MACHINE.has(word));

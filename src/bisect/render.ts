@@ -103,8 +103,8 @@ function triedText(tried: Tried, { good, bad }: Bisection): string[] {
   const why = reason === null || outcome === 'good' || outcome === 'bad' ? '' : `; ${reason}`;
   return [
     ...labelled(`${short(commit)}`, plainText(`${outcome.padEnd(9)} ${how}${why}`), 14, width),
-    ...labelled('', plainText(`${''.padEnd(9)} ${subject}${end}`).slice(0, width - 14), 14, width),
-    ...(runs.length === 0 ? [] : labelled('', plainText(`${''.padEnd(9)} ${runs.join(', ')}`), 14, width)),
+    ...labelled('', plainText(`${subject}${end}`), 24, width),
+    ...(runs.length === 0 ? [] : labelled('', plainText(runs.join(', ')), 24, width)),
   ];
 }
 

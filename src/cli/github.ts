@@ -39,7 +39,8 @@ Nothing is sent anywhere: a workflow posts the files.
   check-run.json    for gh api repos/OWNER/REPO/check-runs --input FILE
   annotations.txt   workflow commands, for the output of a step
   outputs.txt       result and exit-code, for $GITHUB_OUTPUT
-Exits 0 once they are written, whatever the decision is. docs/ci.md has workflows.`,
+Exits 0 once they are written, whatever the decision is. docs/ci.md has the
+workflows.`,
     )
     .action(async ({ decision, out, json, ...options }: Options) => {
       const paths = await writeGithub(readDecision(decision), out, options);

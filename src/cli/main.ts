@@ -104,6 +104,10 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
+  init: {
+    summary: 'write a first matrix, policy, trust policy and workflows for this repository',
+    load: () => import('./init.js'),
+  },
   keys: {
     summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
     load: () => import('./keys.js'),

@@ -16,6 +16,7 @@ export interface CollectOptions {
   folders: readonly string[];
   /** Check every run again, whatever the index has. */
   rebuild: boolean;
+  /** Called before each run that is checked. */
   onProgress?: (folder: string, done: number, total: number) => void;
 }
 
@@ -49,6 +50,7 @@ async function lookAt(
   runFolder: string,
   root: string,
   known: ReadonlyMap<string, RunLine>,
+  onCheck: () => void,
 ): Promise<{ line: RunLine; isNew: boolean }> {
   const folder = relative(root, runFolder);
   const seen = { schemaVersion: 1, folder, checkedBy: harnessVersion } as const;
@@ -61,6 +63,7 @@ async function lookAt(
   }
   const before = known.get(folder);
   if (before?.stamp === stamp && before.checkedBy === harnessVersion) return { line: before, isNew: false };
+  onCheck();
   const line = await check({ ...seen, stamp }, runFolder);
   // What changed while it was checked is checked again the next time.
   const after = await stampOf(runFolder).catch(() => null);
@@ -85,8 +88,9 @@ export async function collectRuns(options: CollectOptions): Promise<Collected> {
   const lines: RunLine[] = [];
   let checked = 0;
   for (const [at, runFolder] of [...new Set(found)].entries()) {
-    options.onProgress?.(runFolder, at, found.length);
-    const { line, isNew } = await lookAt(runFolder, options.root, known);
+    const { line, isNew } = await lookAt(runFolder, options.root, known, () =>
+      options.onProgress?.(runFolder, at, found.length),
+    );
     lines.push(line);
     if (isNew) checked += 1;
   }

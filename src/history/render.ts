@@ -26,14 +26,19 @@ export interface History {
 
 const blocks = '▁▂▃▄▅▆▇█';
 
+/** Share of the highest value that the height of all blocks is at least: less than that is no change to look at. */
+const leastSpan = 0.01;
+
 /** One block a value, between the lowest and the highest of `range`; a blank for null. */
 export function sparkline(values: readonly (number | null)[], range: readonly number[]): string {
-  const [low, high] = [Math.min(...range), Math.max(...range)];
+  const [lowest, highest] = [Math.min(...range), Math.max(...range)];
+  const span = Math.max(highest - lowest, leastSpan * highest);
+  const low = (lowest + highest - span) / 2;
   return values
     .map((value) => {
       if (value === null) return ' ';
-      const share = high > low ? (value - low) / (high - low) : 0.5;
-      return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))] ?? '';
+      const height = Math.floor(((value - low) / span) * blocks.length);
+      return blocks[Math.max(0, Math.min(blocks.length - 1, height))] ?? '';
     })
     .join('');
 }

@@ -7,6 +7,7 @@ import type { RunRecord } from '../manifest/run-folder.js';
 import type { Verification } from '../manifest/verify.js';
 import { NULL_ARM, phaseSchema } from '../matrix/schema.js';
 import { type Plan, sha256Schema } from '../plan/schema.js';
+import { rounded } from '../verdict/rounded.js';
 import {
   armSummarySchema,
   type CellVerdict,
@@ -120,7 +121,8 @@ function cellOf({ plan, entries }: RunRecord, cell: CellVerdict): LineCell {
     ...{ id, promptTokens, chunk, phase, generatedTokens, required, verdict },
     conditions: conditionsOf(plan, cell),
     base,
-    null: rateOf(again),
+    // As verdicts round their numbers.
+    null: again && rateSchema.parse(rounded(rateOf(again))),
     compared: cell.comparisons.map(({ arm, verdict, detail, effect }) => ({
       ...{ arm, verdict, detail },
       rate: rateOf(cell.arms[arm]),

@@ -12,11 +12,10 @@ const MAXIMUM_DEPTH = 8;
 
 /**
  * The policy that `bytes` hold; `file` names their source in errors. A key must have the name that follows from it, and be there once.
- * @throws ERR_QUALIFY_TRUST_POLICY (exit 64), ERR_QUALIFY_INVALID (exit 16) for what is no plain JSON
+ * @throws ERR_QUALIFY_TRUST_POLICY (exit 64)
  */
 export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
-  const value = parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
-  const parsed = trustPolicySchema.safeParse(value);
+  const parsed = trustPolicySchema.safeParse(readJson(bytes, file));
   if (!parsed.success) throw malformed(file, z.prettifyError(parsed.error));
   const seen = new Map<string, number>();
   for (const [at, entry] of parsed.data.keys.entries()) {
@@ -31,6 +30,15 @@ export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
     checkRoles(entry, file, place);
   }
   return parsed.data;
+}
+
+function readJson(bytes: Uint8Array, file: string): unknown {
+  try {
+    return parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw malformed(file, cause.message);
+  }
 }
 
 /** Reads a policy. @throws ERR_QUALIFY_TRUST_FILE (exit 64) when it cannot be read, and as `parseTrustPolicy` does */

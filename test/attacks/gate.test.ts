@@ -115,7 +115,7 @@ test('the change brings a trust policy along with a key of its author', async (t
   site.writeRules({}, [trusted(site.stranger, 'observer')]);
   site.head = site.repository.commit('trust me');
   await site.run('by a stranger', { key: site.stranger });
-  await tryGate(t, site.options(), { result: 'missing', code: 'unknown-signer' }, atHead);
+  await tryGate(t, site.options(), { result: 'missing', code: 'unknown-key' }, atHead);
 });
 
 test('the change widens the budget in the file of the matrix', async (t) => {
@@ -184,7 +184,7 @@ test('a stranger signs a run', async (t) => {
   await tryGate(
     t,
     site.options(),
-    { result: 'missing', code: 'unknown-signer' },
+    { result: 'missing', code: 'unknown-key' },
     { module: 'gate/judge-run', guard: '...judgeTrust(input, run),', instead: '' },
   );
 });
@@ -196,14 +196,14 @@ test('a key that may not sign runs signs one', async (t) => {
     t,
     site.options(),
     { result: 'missing', code: 'wrong-role' },
-    { module: 'gate/trusted-key', guard: '!key.roles.includes(role)', instead: 'false' },
+    { module: 'manifest/trust-judgement', guard: '!entry.roles.includes(question.role)', instead: 'false' },
   );
 });
 
 test('a waiver for another cell is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('64/32');
+  await site.waive('64/32');
   await tryGate(
     t,
     site.options(),
@@ -215,7 +215,7 @@ test('a waiver for another cell is offered', async (t) => {
 test('a waiver for another head is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', { head: { commit: 'd'.repeat(40), tree: 'e'.repeat(40) } });
+  await site.waive('96/32', { head: { commit: 'd'.repeat(40), tree: 'e'.repeat(40) } });
   await tryGate(
     t,
     site.options(),
@@ -231,7 +231,7 @@ test('a waiver for another head is offered', async (t) => {
 test('a waiver that an observer signed is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', {}, site.observer);
+  await site.waive('96/32', {}, site.observer);
   await tryGate(
     t,
     site.options(),
@@ -243,11 +243,11 @@ test('a waiver that an observer signed is offered', async (t) => {
 test('a waiver that has expired is offered', async (t) => {
   const site = await attacked(t);
   await site.run('losing', losing);
-  site.waive('96/32', { expiresAt: '2026-11-30T11:59:59.000Z' });
+  await site.waive('96/32', { expiresAt: '2026-11-30T11:59:59.000Z' });
   await tryGate(
     t,
     site.options(),
-    { result: 'fail', code: 'expired' },
+    { result: 'fail', code: 'waiver-expired' },
     {
       module: 'gate/judge-waiver',
       guard: 'Date.parse(decidedAt) >= Date.parse(predicate.expiresAt)',
@@ -261,7 +261,7 @@ test('a waiver for a refusal is offered', async (t) => {
   await site.run('contaminated', {
     alter: (draft) => (draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.9, swapIns: 5000 } : draft),
   });
-  for (const cell of ['64/32', '96/32']) site.waive(cell);
+  for (const cell of ['64/32', '96/32']) await site.waive(cell);
   await tryGate(
     t,
     site.options(),

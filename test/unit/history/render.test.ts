@@ -78,5 +78,6 @@ describe('the history', () => {
     assert.equal(sparkline([0, 1, 2, 3, 4, 5, 6, 7], [0, 8]), '▁▂▃▄▅▆▇█');
     assert.equal(sparkline([5, null, 5], [5]), '▅ ▅');
     assert.equal(sparkline([1, 2], [1, 2]), '▁█');
+    assert.equal(sparkline([2000, 2000.1], [2000, 2000.1]), '▄▅', 'what is below 1 % is no step');
   });
 });
