@@ -6,16 +6,19 @@ import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
 
 /** A folder that has one of these says that it is a run. */
 const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
+/** What `qualify pack` writes, unless it was told another name. */
+const ARCHIVE_ENDING = '.tar';
 /** Folders below the one that is named: `manifests/2026/run`. */
 const DEPTH = 2;
 
 /**
- * Every run at or below `folder`, in the order of their paths.
+ * Every run at or below `folder`, as a folder or an archive, in the order of their paths.
  * @throws QualifyError `ERR_QUALIFY_GATE_FOLDER` (exit 64) when there is no such folder
  */
 export async function findRuns(folder: string): Promise<FoundRun[]> {
@@ -39,6 +42,7 @@ async function runPaths(folder: string, depth: number): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
     if (entry.isDirectory()) paths.push(...(await runPaths(join(folder, entry.name), depth - 1)));
+    else if (entry.isFile() && entry.name.endsWith(ARCHIVE_ENDING)) paths.push(join(folder, entry.name));
   return paths;
 }
 
@@ -56,7 +60,9 @@ async function readRun(path: string): Promise<FoundRun> {
 const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
-  const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
+  const { statement, record } = await withRunFolder(path, (folder) =>
+    verifyRun(folder, { keyFolder: NO_KEYS }),
+  );
   const [first] = statement.subject;
   if (first === undefined || !('sha256' in first.digest))
     throw new Error('A verified run without its index.');
