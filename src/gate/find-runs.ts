@@ -82,7 +82,7 @@ function unreadable(error: unknown): null {
 const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
-  const { statement, record } = await withRunFolder(path, (run) => verifyRun(run, { keyFolder: NO_KEYS }));
+  const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
   const [first] = statement.subject;
   if (first === undefined || !('sha256' in first.digest))
     throw new Error('A verified run without its index.');

@@ -88,10 +88,10 @@ function hostileReport(): { verdict: Verdict; context: ReportContext } {
     .map((line) => entrySchema.parse(JSON.parse(line)))
     .map((entry) => poison(entry, /^(stages|name|requested|toolchain|cmake|message)$/));
   const machine = poison(sample.json('evidence/machine.json'), /^(model|kernel|distribution|governor)$/);
-  const seal = { evidenceSha256: 'a'.repeat(64), keyId: sample.sealed.keyId };
+  const sealed = { indexSha256: 'a'.repeat(64), signer: sample.sealed.keyId };
   return {
     verdict: judge(plan, analyse(plan, entries)),
-    context: { plan, entries, machine, seal, runFolder: `runs/${HOSTILE}` },
+    context: { plan, entries, machine, sealed, runFolder: `runs/${HOSTILE}` },
   };
 }
 
