@@ -171,7 +171,7 @@ console.log(createHash('sha256').update(await renderHtml(verdict, context)).dige
     assert.equal(refused?.id, '401/512');
     const page = pageOf('refused');
     const [, section = ''] = /(<h3 id="cell-\d+">401-token.*?<\/section>)/s.exec(page) ?? [];
-    assert.match(section, /No rates: a proof is missing/);
+    assert.match(section, /No rates: not everything is measured and proved/);
     assert.match(section, /\[cache-hit\]/);
     assert.doesNotMatch(section, /tok\/s|<svg/);
     // The rates that are not told, as the same times would give them with the proof in place.
