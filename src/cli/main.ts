@@ -8,6 +8,7 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
 import { describeError } from './describe-error.js';
+import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
 import { note } from './output.js';
 
@@ -44,13 +45,41 @@ const COMMANDS: Record<
     summary: 'how far verdicts can be believed: error rates of the rule, noise of the machine',
     load: () => import('./calibrate.js'),
   },
+  challenge: {
+    summary: 'issue a challenge: the question that a run must answer, for one change and matrix',
+    load: () => import('./challenge.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
   },
+  pack: {
+    summary: 'check a run and pack it into one file, the same bytes on any machine',
+    load: () => import('./pack.js'),
+  },
+  unpack: {
+    summary: 'unpack the archive of a run, if it holds: the archive may come from anybody',
+    load: () => import('./unpack.js'),
+  },
+  gate: {
+    summary: 'decide whether a change may be merged, by a policy and the signed runs that are there',
+    load: () => import('./gate.js'),
+  },
+  waive: {
+    summary: 'sign that one cell of one change may pass in spite of its result, until a date',
+    load: () => import('./waive.js'),
+  },
   report: {
     summary: 'check a finished run and print its report, the losing cell first',
     load: () => import('./report.js'),
+  },
+  bisect: {
+    summary: 'find the commit that made a cell slower: git bisect, with a session as the judge',
+    load: () => import('./bisect.js'),
+  },
+  history: {
+    summary: 'past runs on this machine, and where the level of the machine changed; gates nothing',
+    load: () => import('./history.js'),
   },
   plan: {
     summary: 'what a matrix would run, in what order, how long, how much disk; runs nothing',
@@ -75,8 +104,26 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
-  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  init: {
+    summary: 'write a first matrix, policy, trust policy and workflows for this repository',
+    load: () => import('./init.js'),
+  },
+  keys: {
+    summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
+    load: () => import('./keys.js'),
+  },
+  github: {
+    summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
+    load: () => import('./github.js'),
+  },
+  completion: {
+    summary: 'print a script that makes your shell complete commands, options, matrices and runs',
+    load: () => import('./completion.js'),
+  },
 };
+
+/** These speak of all commands: they need every other one in full. `complete` is what the script of `completion` calls. */
+const ABOUT_ALL = new Set(['completion', 'complete']);
 
 /** The command that a command line calls, or asks help for; the program itself has no options with values. */
 function calledCommand(argv: readonly string[]): string | undefined {
@@ -86,6 +133,7 @@ function calledCommand(argv: readonly string[]): string | undefined {
 
 /** The program with `called` in full and the summaries of the other commands; it throws instead of exiting. */
 export async function createProgram(called: string | undefined): Promise<Command> {
+  const all = called !== undefined && ABOUT_ALL.has(called);
   const program = new Command('qualify')
     .description(
       'Qualify performance changes of a native LLM engine: matched, cache-cold, parity-checked, signed.',
@@ -94,12 +142,15 @@ export async function createProgram(called: string | undefined): Promise<Command
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm });
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    if (name === called) (await load()).register(program);
+    if (all || name === called) (await load()).register(program);
     else program.command(name).description(summary);
   }
   for (const command of [program, ...allCommands(program)]) command.exitOverride();
   return program;
 }
+
+/** The program with every command in full, as completion and the manual page need it. */
+export const createFullProgram = (): Promise<Command> => createProgram('completion');
 
 /** Arguments are the business of a command's own help: the list of all commands is made without loading them. */
 function subcommandTerm(command: Command): string {
@@ -111,8 +162,12 @@ function allCommands(parent: Command): Command[] {
 }
 
 /** Runs one command line (without `node` and the script) and gives the exit code. */
-export async function main(argv: string[]): Promise<number> {
+export function main(argv: string[]): Promise<number> {
   bearLostOutput();
+  return forGitBisect(argv, () => run(argv), console.error);
+}
+
+async function run(argv: string[]): Promise<number> {
   const program = await createProgram(calledCommand(argv));
   if (argv.length === 0) {
     program.outputHelp({ error: true });

@@ -2,15 +2,18 @@
 import { type Command, Option } from 'commander';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE } from '../manifest/evidence-index.js';
+import { withRunFolder } from '../manifest/unpack.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
+import { renderBenchstat } from '../report/benchstat.js';
 import type { ReportContext } from '../report/context.js';
 import { renderCsv } from '../report/csv.js';
 import { renderHtml } from '../report/html/page.js';
+import { renderLlamaBenchJson, renderLlamaBenchSql } from '../report/llama-bench.js';
 import { renderMarkdown } from '../report/markdown.js';
 import { renderTable } from '../report/table.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, note } from './output.js';
 import { describeTrust } from './verify.js';
 import { requireOutside, writeAnswer } from './write-answer.js';
@@ -23,6 +26,9 @@ const renderers = {
   html: renderHtml,
   json: (verdict: Verdict, _: ReportContext) => serializeVerdict(verdict),
   csv: renderCsv,
+  benchstat: renderBenchstat,
+  'llama-bench-json': renderLlamaBenchJson,
+  'llama-bench-sql': renderLlamaBenchSql,
 } satisfies Record<string, Render>;
 
 interface ReportFlags {
@@ -47,7 +53,7 @@ async function report(run: string, { format, out }: ReportFlags): Promise<void> 
   }
   if (out !== undefined) requireOutside(out, folder);
   // A report that looks like ours is believed: what does not hold is never rendered.
-  const verification = await verifyRun(folder);
+  const verification = await withRunFolder(folder, (run) => verifyRun(run));
   const {
     signer,
     record: { verdict, ...record },
@@ -67,7 +73,7 @@ export function register(program: Command): void {
   program
     .command('report')
     .description('check a finished run and print its report, the losing cell first')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .addOption(new Option('--format <format>', 'how').choices(Object.keys(renderers)).default('table'))
     .option('--out <file>', 'write it to a file, whole or not at all, outside of the run folder')
     .addHelpText(
@@ -76,6 +82,8 @@ export function register(program: Command): void {
   qualify report RUN                                     as the session printed it
   qualify report RUN --format html --out report.html     one page with charts, for a browser
   qualify report RUN --format csv                        every sample of proved cells
+  qualify report RUN --format benchstat > run.txt        then: benchstat -col arm run.txt
+  qualify report RUN --format llama-bench-sql | sqlite3 llama-bench.sqlite
 
 Exits 16, naming the file, when anything in the folder does not hold; see \`qualify verify\`.`,
     )

@@ -8,8 +8,8 @@ import { reasonSchema, verdictNameSchema } from '../verdict/schema.js';
 
 /**
  * From best to worst. `waived`: would be `fail` or `inconclusive` but for signed waivers. `missing`: no run that counts, for instance because all are of
- * another head. `refused`: the best run is a refusal (cold unproved, parity, contaminated, ...), which nothing can waive. `invalid`: a
- * run that was offered does not verify, or its signer may not say so.
+ * another head, or by keys that may not sign runs. `refused`: a run that counts is a refusal (cold unproved, parity, contaminated, ...),
+ * which nothing can waive. `invalid`: no run that counts, and among those that were offered is one that does not verify.
  */
 export const gateResults = [
   'pass',
@@ -22,8 +22,10 @@ export const gateResults = [
 ] as const;
 export const gateResultSchema = z.enum(gateResults);
 
-/** One protected cell of a requirement, in one run. */
+/** One protected cell of a requirement: the worst of all runs that count, with the numbers of that run. */
 export const gateCellSchema = z.strictObject({
+  /** Index into `evidence` of the run whose numbers these are. */
+  run: z.int(),
   id: z.string(),
   promptTokens: z.int(),
   chunk: z.int(),
@@ -31,7 +33,7 @@ export const gateCellSchema = z.strictObject({
   result: gateResultSchema,
   verdict: verdictNameSchema,
   detail: z.string().nullable(),
-  /** Of the worst comparison; all null for refusals. Percents and ratios are of head over base. */
+  /** Of the worst comparison; all null for refusals. Percents are of head over base, medians in tok/s. */
   arm: z.string().nullable(),
   against: z.string().nullable(),
   baseMedian: z.number().nullable(),
@@ -48,8 +50,10 @@ export const gateCellSchema = z.strictObject({
 
 export const requirementResultSchema = z.strictObject({
   matrix: z.string(),
+  /** Name of the class in the policy. */
   machine: z.string(),
   result: gateResultSchema,
+  exitCode: z.int(),
   reasons: z.array(reasonSchema),
   /** Indexes into `evidence` of the runs that it rests on. */
   evidence: z.array(z.int()),
@@ -57,13 +61,13 @@ export const requirementResultSchema = z.strictObject({
   cells: z.array(gateCellSchema),
 });
 
-/** A run that was offered, whether it counts or not. */
+/** A run that was offered, whether it counts or not. All but `path` and `reasons` is null when it does not verify. */
 export const offeredRunSchema = z.strictObject({
   /** As it was found: a folder or an archive. */
   path: z.string(),
   /** SHA-256 of `evidence.sha256`; null when it does not verify. */
   digest: z.string().nullable(),
-  kind: evidenceKindSchema,
+  kind: evidenceKindSchema.nullable(),
   session: z.string().nullable(),
   matrix: z.string().nullable(),
   head: z.string().nullable(),
@@ -105,6 +109,7 @@ export const gateDecisionSchema = z.strictObject({
   base: z.strictObject({ branch: z.string(), commit: z.string() }),
   result: gateResultSchema,
   exitCode: z.int(),
+  /** What every reader must know whatever the result: `waived`, `policy-from-disk`. */
   reasons: z.array(reasonSchema),
   requirements: z.array(requirementResultSchema),
   evidence: z.array(offeredRunSchema),
@@ -112,7 +117,9 @@ export const gateDecisionSchema = z.strictObject({
 });
 
 export type GateResult = z.infer<typeof gateResultSchema>;
+export type Reason = z.infer<typeof reasonSchema>;
 export type GateCell = z.infer<typeof gateCellSchema>;
 export type RequirementResult = z.infer<typeof requirementResultSchema>;
 export type OfferedRun = z.infer<typeof offeredRunSchema>;
+export type OfferedWaiver = z.infer<typeof offeredWaiverSchema>;
 export type GateDecision = z.infer<typeof gateDecisionSchema>;

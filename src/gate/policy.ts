@@ -20,7 +20,12 @@ export const machineClassSchema = z.strictObject({
 export const requirementSchema = z.strictObject({
   /** Name of the matrix. */
   matrix: nameSchema,
-  /** Digest of the matrix; absent for any version of that name. */
+  /**
+   * Path of the matrix file in the same revision. A run must be of that matrix, as it is or put onto revisions (`qualify pr --matrix FILE`).
+   * Absent for a built-in matrix of that name.
+   */
+  file: z.string().min(1).optional(),
+  /** Instead of `file`: the digest of the matrix as it ran. It holds the names of the revisions too, so that it suits arms that stay. */
   digest: sha256Schema.optional(),
   /** Name of a class below `machines`. */
   machine: nameSchema,
@@ -44,6 +49,11 @@ export const gatePolicySchema = z.strictObject({
   maxAgeDays: z.number().positive().default(14),
   /** `required`: a run must answer a challenge that was issued for this head, base, matrix and policy. */
   challenge: z.enum(['optional', 'required']).default('optional'),
+  /**
+   * Which results a later run on the same machine may replace. `refused`: where nothing was shown, so that nothing can be picked.
+   * `inconclusive`: also, by a run that plans as many rounds or more. A failed cell and a parity failure stay until the head changes.
+   */
+  supersede: z.array(z.enum(['refused', 'inconclusive'])).default(['refused']),
   machines: z.record(nameSchema, machineClassSchema),
   require: z.array(requirementSchema).min(1),
 });

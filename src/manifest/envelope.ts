@@ -1,8 +1,7 @@
 /**
- * The DSSE envelope: what a run's statement travels in. One payload type, one Ed25519 signature, one spelling of the
- * file: `qualify` takes exactly the bytes that it would write, so that no byte of a run folder can change unnoticed.
+ * The DSSE envelope: what a statement travels in. One payload type, one signature, one spelling, which is one line:
+ * `qualify` takes exactly the bytes that it would write, so that no byte of a run folder can change unnoticed.
  */
-import { sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { QualifyError } from '../errors.js';
 import { decodeBase64 } from './base64.js';
@@ -10,14 +9,13 @@ import { invalid } from './invalid.js';
 import type { SigningKey } from './key-store.js';
 import { preAuthenticationEncoding } from './pae.js';
 import type { PublicKey } from './public-key.js';
+import { isSignedBy, signatureProblem } from './signature.js';
 import { parseStrictJson } from './strict-json.js';
 
 /** The only payload type that is signed or accepted; compared before anything is decoded (type confusion, CVE-2022-35929). */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
-export const ENVELOPE_FILE = 'manifest.dsse.json';
 const MAXIMUM_BYTES = 32 * 1024 * 1024;
 const MAXIMUM_DEPTH = 32;
-const SIGNATURE_BYTES = 64;
 
 const envelopeSchema = z.strictObject({
   payload: z.string(),
@@ -26,17 +24,24 @@ const envelopeSchema = z.strictObject({
 });
 type Envelope = z.infer<typeof envelopeSchema>;
 
+/** Where an envelope lies, for messages; `line` counts from 1 and is left out where nobody would ask. */
+export interface EnvelopePlace {
+  readonly file: string;
+  readonly line?: number;
+}
+
 /** An envelope that has been read, not yet believed. */
 export interface SealedPayload {
+  readonly place: EnvelopePlace;
   readonly payload: Buffer;
   readonly signature: Buffer;
   /** Unauthenticated until `openEnvelope` has compared it with the key's own name. */
   readonly claimedKeyId: string;
 }
 
-/** Text of the envelope over `payload`, signed by `key`. */
-export function signEnvelope(payload: Uint8Array, key: SigningKey): string {
-  const signature = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), key.privateKey);
+/** The line of the envelope over `payload`, signed by `key`, with its newline. */
+export async function signEnvelope(payload: Uint8Array, key: SigningKey): Promise<string> {
+  const signature = await key.sign(preAuthenticationEncoding(PAYLOAD_TYPE, payload));
   return serialize({
     payload: Buffer.from(payload).toString('base64'),
     payloadType: PAYLOAD_TYPE,
@@ -44,32 +49,24 @@ export function signEnvelope(payload: Uint8Array, key: SigningKey): string {
   });
 }
 
-/** Reads an envelope strictly. Throws a `QualifyError` (exit `invalid`). */
-export function readEnvelope(bytes: Uint8Array): SealedPayload {
-  const limits = { file: ENVELOPE_FILE, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH };
+/** Reads the line of an envelope, with its newline, strictly. Throws a `QualifyError` (exit `invalid`). */
+export function readEnvelope(bytes: Uint8Array, place: EnvelopePlace): SealedPayload {
+  const limits = { file: place.file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH };
   const parsed = envelopeSchema.safeParse(parseStrictJson(bytes, limits));
-  if (!parsed.success) throw invalid(ENVELOPE_FILE, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw refusal(place, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
   const envelope = parsed.data;
   if (envelope.payloadType !== PAYLOAD_TYPE) {
-    throw invalid(
-      ENVELOPE_FILE,
-      `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`,
-    );
+    throw refusal(place, `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`);
   }
   const payload = decodeBase64(envelope.payload);
-  if (!payload) throw invalid(ENVELOPE_FILE, 'has a payload that is not standard padded base64');
+  if (!payload) throw refusal(place, 'has a payload that is not standard padded base64');
   const entry = envelope.signatures[0];
   const signature = entry && decodeBase64(entry.sig);
-  if (!entry || signature?.length !== SIGNATURE_BYTES) {
-    throw invalid(
-      ENVELOPE_FILE,
-      `has a signature that is not ${SIGNATURE_BYTES} bytes in standard padded base64`,
-    );
-  }
+  if (!entry || !signature) throw refusal(place, 'has a signature that is not standard padded base64');
   if (!Buffer.from(serialize(envelope)).equals(bytes)) {
-    throw invalid(ENVELOPE_FILE, 'is not spelt as qualify writes it (whitespace or order of keys differs)');
+    throw refusal(place, 'is not spelt as qualify writes it (whitespace or order of keys differs)');
   }
-  return { payload, signature, claimedKeyId: entry.keyid };
+  return { place, payload, signature, claimedKeyId: entry.keyid };
 }
 
 /**
@@ -81,16 +78,18 @@ export function openEnvelope(
   key: PublicKey,
   wrongKey: (claimedKeyId: string) => QualifyError,
 ): Buffer {
-  if (!verify(null, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), key.object, sealed.signature)) {
+  if (!isSignedBy(key, preAuthenticationEncoding(PAYLOAD_TYPE, sealed.payload), sealed.signature)) {
     if (sealed.claimedKeyId !== key.keyId) throw wrongKey(sealed.claimedKeyId);
-    throw invalid(
-      ENVELOPE_FILE,
+    const problem = signatureProblem(key, sealed.signature);
+    if (problem !== null) throw refusal(sealed.place, `has a signature that ${problem}`);
+    throw refusal(
+      sealed.place,
       `does not match its signature by ${key.keyId}: the content was changed after signing, or the signature was`,
     );
   }
   if (sealed.claimedKeyId !== key.keyId) {
-    throw invalid(
-      ENVELOPE_FILE,
+    throw refusal(
+      sealed.place,
       `names the key ${JSON.stringify(sealed.claimedKeyId)} but is signed by ${key.keyId}`,
     );
   }
@@ -99,5 +98,9 @@ export function openEnvelope(
 
 function serialize({ payload, payloadType, signatures }: Envelope): string {
   const [signature] = signatures;
-  return `${JSON.stringify({ payload, payloadType, signatures: [{ keyid: signature?.keyid, sig: signature?.sig }] }, null, 2)}\n`;
+  return `${JSON.stringify({ payload, payloadType, signatures: [{ keyid: signature?.keyid, sig: signature?.sig }] })}\n`;
+}
+
+function refusal({ file, line }: EnvelopePlace, why: string): QualifyError {
+  return invalid(file, line === undefined ? why : `line ${line} ${why}`);
 }

@@ -2,7 +2,7 @@
 import { lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
-import { ENVELOPE_FILE } from './envelope.js';
+import { MANIFEST_FILE } from './evidence-index.js';
 import { JOURNAL_FILE, PLAN_FILE, VERDICT_FILE } from './run-folder.js';
 
 const there = async (folder: string, file: string): Promise<boolean> =>
@@ -17,10 +17,10 @@ const there = async (folder: string, file: string): Promise<boolean> =>
 export async function requireFinishedRun(runFolder: string): Promise<void> {
   const info = await stat(runFolder).catch(() => null);
   if (!info?.isDirectory()) throw noRun(`there is no run folder ${runFolder}`, runFolder);
-  if ((await there(runFolder, ENVELOPE_FILE)) || (await there(runFolder, VERDICT_FILE))) return;
+  if ((await there(runFolder, MANIFEST_FILE)) || (await there(runFolder, VERDICT_FILE))) return;
   if (!(await there(runFolder, PLAN_FILE)) && !(await there(runFolder, JOURNAL_FILE))) {
     throw noRun(
-      `${runFolder} is not a run folder: it has no ${PLAN_FILE} and no ${ENVELOPE_FILE}`,
+      `${runFolder} is not a run folder: it has no ${PLAN_FILE} and no ${MANIFEST_FILE}`,
       runFolder,
     );
   }
@@ -30,7 +30,7 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
     {
       exit: 'invalid',
       where: runFolder,
-      hint: `A run has a verdict once ${ENVELOPE_FILE} is there. Wait for its session, or: qualify resume ${runFolder}`,
+      hint: `A run has a verdict once ${MANIFEST_FILE} is there. Wait for its session, or: qualify resume ${runFolder}`,
     },
   );
 }
@@ -40,5 +40,5 @@ export const noRun = (message: string, runFolder: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_NO_RUN', message, {
     exit: 'usage',
     where: runFolder,
-    hint: `Give the folder that holds ${ENVELOPE_FILE}, or the name of a session in .qualify/runs`,
+    hint: `Give the folder that holds ${MANIFEST_FILE}, or the name of a session in .qualify/runs`,
   });

@@ -5,17 +5,18 @@ import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { planDigest } from '../plan/build.js';
 import { buildStatement } from './build-statement.js';
-import { ENVELOPE_FILE, signEnvelope } from './envelope.js';
 import {
   type EvidenceIndex,
   formatIndex,
   KEY_FILE,
+  MANIFEST_FILE,
   readRegular,
   writeEvidenceIndex,
 } from './evidence-index.js';
 import type { SigningKey } from './key-store.js';
+import { signedFiles } from './manifest.js';
 import { readRecord } from './run-folder.js';
-import { type Statement, serializeStatement } from './statement.js';
+import type { Statement } from './statement.js';
 
 /** What sealing made. */
 export interface SealedRun {
@@ -25,11 +26,13 @@ export interface SealedRun {
 }
 
 /**
- * Writes `evidence.sha256`, `key.pub.pem` and `manifest.dsse.json` into a run folder whose every other file is written.
+ * Writes `evidence.sha256`, `key.pub.pem` and the signed files into a run folder whose every other file is written.
  * The statement is made from the files on disk, not from what the session remembers. A sealed folder is not sealed again. The manifest
  * comes last and whole: a folder that has it is sealed, and one whose session was killed before has none.
  */
 export async function seal(runFolder: string, key: SigningKey): Promise<SealedRun> {
+  const path = join(runFolder, MANIFEST_FILE);
+  if ((await lstat(path).catch(() => null)) !== null) throw notSealed(path, new Error(`${path} exists`));
   const index = await writeEvidenceIndex(runFolder);
   const record = await readRecord((path) => readRegular(runFolder, path));
   const statement = buildStatement({
@@ -38,26 +41,30 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
     evidence: await describeEvidence(runFolder, index),
     signer: key.publicKey.keyId,
   });
-  const path = join(runFolder, ENVELOPE_FILE);
+  const { [MANIFEST_FILE]: manifest, ...beside } = await signedFiles(statement, key);
   await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
   try {
-    await writeOnce(path, signEnvelope(serializeStatement(statement), key));
+    for (const [file, text] of Object.entries(beside))
+      await writeFile(join(runFolder, file), text, { flush: true });
+    await writeWhole(path, manifest);
   } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_SEAL', `${path} cannot be written`, {
-      exit: 'infrastructure',
-      where: path,
-      hint: 'A run folder is sealed once; look at its owner, its mode and the free space of its disk.',
-      cause,
-    });
+    throw notSealed(path, cause);
   }
   return { path, keyId: key.publicKey.keyId, statement };
 }
 
-/** The manifest on its way; a session that is killed meanwhile leaves it, and is resumed. */
-export const PARTIAL_ENVELOPE_FILE = `${ENVELOPE_FILE}.partial`;
+const notSealed = (path: string, cause: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_SEAL', `${path} cannot be written`, {
+    exit: 'infrastructure',
+    where: path,
+    hint: 'A run folder is sealed once; look at its owner, its mode and the free space of its disk.',
+    cause,
+  });
 
-async function writeOnce(path: string, text: string): Promise<void> {
-  if ((await lstat(path).catch(() => null)) !== null) throw new Error(`${path} exists`);
+/** The manifest on its way; a session that is killed meanwhile leaves it, and is resumed. */
+export const PARTIAL_MANIFEST_FILE = `${MANIFEST_FILE}.partial`;
+
+async function writeWhole(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`;
   const file = await open(partial, 'w', 0o644);
   try {

@@ -2,10 +2,11 @@
 import { markdownTable } from 'markdown-table';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
 import { ablationMarkdown } from './ablation.js';
-import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { type Provenance, provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
+import { evidenceLines } from './evidence-lines.js';
 import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from './format.js';
 import { firstNotes, laterReasons, laterWarnings } from './notes.js';
 import { type Row, rowsOf } from './rows.js';
@@ -76,9 +77,8 @@ function controlList(verdict: Verdict): string {
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
-  const place = provenanceOf(context).map(
-    ({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`,
-  );
+  const lines = (of: readonly Provenance[]): string[] =>
+    of.map(({ label, text }) => `- ${markdownText(label)}: ${markdownText(text)}`);
   const notes = [
     ...laterReasons(verdict).map(({ code, message }) => `- ${markdownText(message)} (${code})`),
     ...laterWarnings(verdict).map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
@@ -91,6 +91,8 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     ...firstNotes(verdict).map(({ code, message }) => `${markdownText(message)} (${code})`),
     ablationMarkdown(verdict),
     rows.length === 0 ? '' : mainTable(rows),
+    rows.length === 0 ? '' : lines(evidenceLines(verdict, context)).join('\n'),
+    `Check it: ${markdownCode(verifyCommand(context))}`,
     legend(verdict, rows, true),
     ...smallProtocol(context.plan).map(markdownText),
     controlList(verdict),
@@ -98,8 +100,7 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     rows.length === 0
       ? ''
       : `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
-    [...place, digests].join('\n'),
-    `Check it: ${markdownCode(verifyCommand(context))}`,
+    [...lines(provenanceOf(context)), digests].join('\n'),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }

@@ -23,35 +23,27 @@ export const gitFailed = (message: string, hint?: string, cause?: unknown): Qual
     cause,
   });
 
-/** stdout of a git command, or null when git answers no (a non-zero exit). */
-export async function tryGit(folder: string, ...args: string[]): Promise<string | null> {
-  const result = await execa('git', [...SAFE, '-C', folder, ...args], {
-    env: GIT_ENVIRONMENT,
-    reject: false,
-  });
-  if (result.failed && result.exitCode === undefined) {
-    throw new QualifyError('ERR_QUALIFY_TOOL_MISSING', 'git cannot be run.', {
-      exit: 'infrastructure',
-      hint: 'Install it: apt-get install git',
-      cause: result,
-    });
-  }
-  return result.exitCode === 0 ? result.stdout : null;
+/** How a git command ended. */
+export interface GitResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
 }
 
 /**
- * stdout of a git command that has to work.
- * @throws QualifyError `ERR_QUALIFY_GIT` (exit 15) with git's own words.
+ * Runs git, whatever it answers.
+ * @throws QualifyError `ERR_QUALIFY_TOOL_MISSING` (exit 15) when there is no git, `ERR_QUALIFY_GIT` (15) when it was killed.
  */
-export async function git(folder: string, ...args: string[]): Promise<string> {
+export async function callGit(folder: string, ...args: string[]): Promise<GitResult> {
   const result = await execa('git', [...SAFE, '-C', folder, ...args], {
     env: GIT_ENVIRONMENT,
     reject: false,
   });
-  if (result.exitCode !== 0) {
+  const { exitCode, stdout, stderr } = result;
+  if (result.signal !== undefined) {
     throw new QualifyError(
       'ERR_QUALIFY_GIT',
-      `git ${args.slice(0, 2).join(' ')} failed: ${result.stderr.trim()}`,
+      `git ${args.slice(0, 2).join(' ')} was ended by ${result.signal}`,
       {
         exit: 'infrastructure',
         where: folder,
@@ -59,5 +51,43 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
       },
     );
   }
-  return result.stdout;
+  if (exitCode === undefined) {
+    throw new QualifyError('ERR_QUALIFY_TOOL_MISSING', 'git cannot be run.', {
+      exit: 'infrastructure',
+      hint: 'Install it: apt-get install git',
+      cause: result,
+    });
+  }
+  return { exitCode, stdout, stderr };
+}
+
+/** stdout of a git command, or null when git answers no (a non-zero exit). */
+export async function tryGit(folder: string, ...args: string[]): Promise<string | null> {
+  const { exitCode, stdout } = await callGit(folder, ...args);
+  return exitCode === 0 ? stdout : null;
+}
+
+/**
+ * stdout of a git command that has to work.
+ * @throws QualifyError `ERR_QUALIFY_GIT` (exit 15) with git's own words.
+ */
+export async function git(folder: string, ...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await callGit(folder, ...args);
+  if (exitCode === 0) return stdout;
+  throw new QualifyError('ERR_QUALIFY_GIT', `git ${args.slice(0, 2).join(' ')} failed: ${stderr.trim()}`, {
+    exit: 'infrastructure',
+    where: folder,
+  });
+}
+
+/** Bytes of a file at a commit, as git stores them; null when the commit has no such file. `path` is below the repository's root. */
+export async function fileAt(folder: string, commit: string, path: string): Promise<Buffer | null> {
+  const kind = await tryGit(folder, 'cat-file', '-t', `${commit}:${path}`);
+  if (kind !== 'blob') return null;
+  const result = await execa('git', [...SAFE, '-C', folder, 'cat-file', 'blob', `${commit}:${path}`], {
+    env: GIT_ENVIRONMENT,
+    encoding: 'buffer',
+    stripFinalNewline: false,
+  });
+  return Buffer.from(result.stdout);
 }

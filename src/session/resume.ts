@@ -15,12 +15,13 @@ import { Journal } from '../journal/journal.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { type MachineLock, takeFolderLock, takeMachineLock } from '../machine/lock.js';
 import { Telemetry } from '../machine/telemetry.js';
-import { ENVELOPE_FILE } from '../manifest/envelope.js';
-import { INDEX_FILE, KEY_FILE } from '../manifest/evidence-index.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
+import { INDEX_FILE, KEY_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
-import { PARTIAL_ENVELOPE_FILE } from '../manifest/seal.js';
+import { PARTIAL_MANIFEST_FILE } from '../manifest/seal.js';
+import { prepareSigningKey } from '../manifest/signing-key.js';
+import { BUNDLE_FILE } from '../manifest/sigstore-bundle.js';
+import { SSH_SIGNATURE_FILE } from '../manifest/ssh-signature.js';
 import type { Plan } from '../plan/schema.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { resolveArms } from './arm-builds.js';
@@ -39,8 +40,10 @@ export interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait
 
 /** What is made after the journal; the manifest first, so that nothing looks sealed that is not. */
 const CONCLUSIONS = [
-  ENVELOPE_FILE,
-  PARTIAL_ENVELOPE_FILE,
+  MANIFEST_FILE,
+  PARTIAL_MANIFEST_FILE,
+  SSH_SIGNATURE_FILE,
+  BUNDLE_FILE,
   KEY_FILE,
   INDEX_FILE,
   REPORT_FILE,
@@ -55,7 +58,7 @@ export async function resumeSession(options: ResumeOptions): Promise<SessionResu
   leaveNothingBehind();
   const { runFolder, progress, signal, wait } = options;
   const { plan } = await readUnfinishedRun(runFolder);
-  const { created: keyCreated } = await loadOrCreateKey();
+  const { created: keyCreated } = await prepareSigningKey();
   const asked = { what: `session ${plan.session}`, wait, onWait: progress.note, signal };
   const lock = await takeMachineLock(asked);
   let folderLock: MachineLock | null = null;

@@ -13,7 +13,7 @@ import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
 import { type CutJournal, readCutJournal } from '../journal/read.js';
 import { fingerprint } from '../machine/fingerprint.js';
-import { ENVELOPE_FILE } from '../manifest/envelope.js';
+import { MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { invalid } from '../manifest/invalid.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
 import { replayPlan } from '../manifest/replay-plan.js';
@@ -48,7 +48,7 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
   const path = join(runFolder, JOURNAL_FILE);
   const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
-  const isSealed = existsSync(join(runFolder, ENVELOPE_FILE));
+  const isSealed = existsSync(join(runFolder, MANIFEST_FILE));
   const [session] = journal.entries;
   if (session === undefined && isSealed)
     throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');

@@ -113,14 +113,14 @@ describe('a session that was interrupted', () => {
     const journal = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
     for (const left of [
       ['verdict.json'],
-      ['verdict.json', 'evidence.sha256', 'manifest.dsse.json.partial'],
+      ['verdict.json', 'evidence.sha256', 'qualification.intoto.jsonl.partial'],
       [],
     ]) {
-      rmSync(home.path('run', 'manifest.dsse.json'));
+      rmSync(home.path('run', 'qualification.intoto.jsonl'));
       for (const name of ['verdict.json', 'report.md', 'evidence.sha256', 'key.pub.pem'])
         if (!left.includes(name)) rmSync(home.path('run', name));
-      if (left.includes('manifest.dsse.json.partial'))
-        writeFileSync(home.path('run', 'manifest.dsse.json.partial'), '{"payl');
+      if (left.includes('qualification.intoto.jsonl.partial'))
+        writeFileSync(home.path('run', 'qualification.intoto.jsonl.partial'), '{"payl');
       if (left.includes('verdict.json')) writeFileSync(home.path('run', 'verdict.json'), '{"half');
       await resumed(home);
       assert.equal(readFileSync(home.path('run', 'journal.jsonl'), 'utf8'), journal);
@@ -191,12 +191,12 @@ describe('an engine that was killed', () => {
     assert.equal(second.exitCode, 15, second.stderr);
     assert.equal(home.verdict().result, 'infrastructure');
     assert.doesNotMatch(second.stderr, /Go on from there/);
-    const before = readFileSync(home.path('run', 'manifest.dsse.json'), 'utf8');
+    const before = readFileSync(home.path('run', 'qualification.intoto.jsonl'), 'utf8');
     const third = await home.run('resume', 'run');
     assert.equal(third.exitCode, 15, third.stderr);
     assert.match(third.stderr, /failed twice, as r00-\d-head \(ERR_QUALIFY_ENGINE_DIED\) and r00-\d-head\.2/);
     assert.match(third.stderr, /ERR_QUALIFY_NOT_RESUMABLE/);
-    assert.equal(readFileSync(home.path('run', 'manifest.dsse.json'), 'utf8'), before);
+    assert.equal(readFileSync(home.path('run', 'qualification.intoto.jsonl'), 'utf8'), before);
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
   });
 
@@ -208,7 +208,7 @@ describe('an engine that was killed', () => {
     const path = home.path('run', 'journal.jsonl');
     const lines = readFileSync(path, 'utf8').split('\n').slice(0, -2);
     writeFileSync(path, `${lines.join('\n')}\n`);
-    for (const name of ['manifest.dsse.json', 'verdict.json']) rmSync(home.path('run', name));
+    for (const name of ['qualification.intoto.jsonl', 'verdict.json']) rmSync(home.path('run', name));
     await resumed(home, 15);
     assert.equal(home.journal().filter((entry) => entry.kind === 'resume').length, 1);
   });

@@ -78,7 +78,7 @@ describe('qualify compare of two run folders', () => {
 
   test('names a run that is not finished once, and how to go on with it', async (t) => {
     const home = await twoRuns(t);
-    for (const name of ['manifest.dsse.json', 'verdict.json']) rmSync(home.path('two', name));
+    for (const name of ['qualification.intoto.jsonl', 'verdict.json']) rmSync(home.path('two', name));
     const result = await home.run('compare', 'one', 'two');
     assert.equal(result.exitCode, 16, result.stderr);
     assert.match(result.stderr, /qualify: two is not finished/);

@@ -99,7 +99,7 @@ describe('qualify resume', () => {
     const home = await killedRun(t);
     for (const left of ['', '{"seq":0,"kin']) {
       writeFileSync(home.path('run', 'journal.jsonl'), left);
-      rmSync(home.path('run', 'manifest.dsse.json'), { force: true });
+      rmSync(home.path('run', 'qualification.intoto.jsonl'), { force: true });
       const result = await home.run('resume', 'run');
       assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
       assert.equal((await home.run('verify', 'run')).exitCode, 0);

@@ -17,7 +17,9 @@ const FILES = [
   'evidence/machine.json',
   'evidence.sha256',
   'verdict.json',
-  'manifest.dsse.json',
+  'qualification.intoto.jsonl',
+  'qualification.intoto.jsonl.sig',
+  'qualification.sigstore.json',
   'report.md',
 ];
 

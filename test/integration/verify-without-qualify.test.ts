@@ -73,9 +73,22 @@ for (const [what, change] of [
   ],
   [
     'a changed payload',
-    (run: string) => edit(run, (text) => text.replace(/"payload": "eyJ/, '"payload": "eyK')),
+    (run: string) => edit(run, (text) => text.replace(/"payload":"eyJ/, '"payload":"eyK')),
   ],
-  ['a changed signature', (run: string) => edit(run, (text) => text.replace(/"sig": "../, '"sig": "AA'))],
+  ['a changed signature', (run: string) => edit(run, (text) => text.replace(/"sig":"../, '"sig":"AA'))],
+  [
+    'a changed signature of the test result',
+    (run: string) => edit(run, (text) => text.replace(/("sig":")..([^\n]*\n)$/, '$1AA$2')),
+  ],
+  ['a third line', (run: string) => edit(run, (text) => text + text.slice(text.indexOf('\n') + 1))],
+  ['a manifest without its test result', (run: string) => edit(run, (text) => text.replace(/\n.*\n$/, '\n'))],
+  [
+    'a bundle of something else',
+    async (run: string) => {
+      const path = join(run, 'qualification.sigstore.json');
+      await writeFile(path, (await readFile(path, 'utf8')).replace('"payload":"eyJ', '"payload":"eyK'));
+    },
+  ],
 ] as const) {
   test(`refuses ${what}`, async (context) => {
     const { run } = await sealedRun(context);
@@ -86,7 +99,7 @@ for (const [what, change] of [
 }
 
 async function edit(run: string, change: (text: string) => string): Promise<void> {
-  const path = join(run, 'manifest.dsse.json');
+  const path = join(run, 'qualification.intoto.jsonl');
   const text = await readFile(path, 'utf8');
   const changed = change(text);
   assert.notEqual(changed, text);

@@ -6,8 +6,9 @@ import { harnessFolder } from '../../src/harness.js';
 
 /** Layers of the design, from the outside in: a folder imports its own layer and those that follow. */
 const LAYERS = [
-  ['cli'],
-  ['session', 'gate'],
+  ['cli', 'schemas'],
+  ['bisect'],
+  ['session', 'gate', 'history'],
   ['manifest'],
   ['report'],
   ['analysis', 'verdict', 'plan', 'simulation', 'engine', 'kernels', 'revision', 'machine', 'journal'],
@@ -17,7 +18,18 @@ const LAYERS = [
 const SHARED = '.';
 /** The schemas that the middle layers share, pure by themselves. */
 const PURE_FOLDERS = ['matrix', 'plan', 'analysis', 'verdict', 'simulation', 'report'];
-const EFFECTFUL_FOLDERS = ['engine', 'kernels', 'revision', 'machine', 'session', 'cli', 'manifest', 'gate'];
+const EFFECTFUL_FOLDERS = [
+  'engine',
+  'kernels',
+  'revision',
+  'machine',
+  'session',
+  'cli',
+  'manifest',
+  'gate',
+  'history',
+  'bisect',
+];
 /** Modules of Node that compute and touch nothing; `fs`, `path`-less reading of built-in matrices is the loader's. */
 const PURE_MODULES = new Set([
   'node:crypto',
@@ -112,6 +124,17 @@ describe('the architecture', () => {
       assert.equal(reach(entry).has('engine/addon-loader.ts'), false, entry);
     }
     assert.equal(reach('cli/model.ts').has('engine/addon-loader.ts'), true);
+  });
+
+  it('never lets a gate or a verdict rest on the history', () => {
+    const isHistory = (path: string): boolean =>
+      folderOf(path) === 'history' || path === 'analysis/change-points.ts';
+    const inside = (path: string): boolean =>
+      isHistory(path) || folderOf(path) === 'cli' || folderOf(path) === 'bisect';
+    const wrong = ours.filter(({ from, to }) => isHistory(to) && !inside(from));
+    assert.deepEqual(show(wrong), []);
+    const users = ours.filter(({ from, to }) => isHistory(to) && !isHistory(from)).map(({ from }) => from);
+    assert.deepEqual([...new Set(users)], ['cli/history.ts'], 'and the checker sees who does use it');
   });
 
   it('has no circle of files', () => {

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { openEnvelope, PAYLOAD_TYPE, readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import {
+  openEnvelope,
+  PAYLOAD_TYPE,
+  readEnvelope as readAt,
+  signEnvelope,
+} from '../../../src/manifest/envelope.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { preAuthenticationEncoding } from '../../../src/manifest/pae.js';
 import { scratchFolder } from '../../support/folder.js';
 
@@ -16,17 +21,19 @@ interface Parts {
 }
 
 /** An envelope made by hand, spelt as ours, over any type and body. */
-function envelope(key: SigningKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
+function envelope(key: OwnKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
   const parts: Parts = {
     payload: payload.toString('base64'),
     payloadType: type,
     signatures: [{ keyid: key.publicKey.keyId, sig: signature(key.privateKey, type).toString('base64') }],
   };
   change(parts);
-  return Buffer.from(`${JSON.stringify(parts, null, 2)}\n`);
+  return Buffer.from(`${JSON.stringify(parts)}\n`);
 }
 
 const signature = (key: KeyObject, type: string) => sign(null, preAuthenticationEncoding(type, payload), key);
+
+const readEnvelope = (bytes: Uint8Array) => readAt(bytes, { file: 'some.jsonl' });
 
 const keyFor = async (...[context]: Parameters<typeof scratchFolder>) =>
   generateKey('k', await scratchFolder(context));
@@ -36,7 +43,7 @@ const wrongKey = (): QualifyError =>
 
 test('opens what it signed', async (context) => {
   const key = await keyFor(context);
-  const text = signEnvelope(payload, key);
+  const text = await signEnvelope(payload, key);
   assert.deepEqual(openEnvelope(readEnvelope(Buffer.from(text)), key.publicKey, wrongKey), payload);
   assert.equal(text, envelope(key, () => {}).toString());
 });
@@ -106,7 +113,10 @@ test('refuses a signature of another length', async (context) => {
     const bytes = envelope(key, (parts) => {
       for (const entry of parts.signatures) entry.sig = Buffer.alloc(length).toString('base64');
     });
-    assert.throws(() => readEnvelope(bytes), /not 64 bytes/);
+    assert.throws(
+      () => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey),
+      new RegExp(`has a signature that is ${length} bytes long, not the 64 of Ed25519`),
+    );
   }
 });
 
@@ -138,7 +148,7 @@ test('refuses unknown fields', async (context) => {
 test('refuses a second payload under the same name', async (context) => {
   const key = await keyFor(context);
   const text = envelope(key, () => {}).toString();
-  const twice = text.replace('{\n', '{\n  "payload": "e30=",\n');
+  const twice = text.replace('{', '{"payload":"e30=",');
   assert.throws(() => readEnvelope(Buffer.from(twice)), /the key "payload" twice/);
 });
 
@@ -148,12 +158,14 @@ test('refuses another spelling of the same envelope', async (context) => {
   const { payload: body, payloadType, signatures } = JSON.parse(text);
   for (const other of [
     text.trimEnd(),
-    JSON.stringify(JSON.parse(text)),
+    `${JSON.stringify(JSON.parse(text), null, 2)}\n`,
+    `${text.trimEnd()}\r\n`,
+    text.replace(':', ': '),
     text.replace('payloadType', 'payload\\u0054ype'),
   ]) {
     assert.throws(() => readEnvelope(Buffer.from(other)), /not spelt/);
   }
-  const reordered = `${JSON.stringify({ payloadType, payload: body, signatures }, null, 2)}\n`;
+  const reordered = `${JSON.stringify({ payloadType, payload: body, signatures })}\n`;
   assert.throws(() => readEnvelope(Buffer.from(reordered)), /not spelt/);
 });
 

@@ -32,7 +32,13 @@ const files = {
   'evidence/requests/r00-0-base/0-401+16.json': '[2]',
   'evidence/requests/_x': 'z',
 };
-const unlisted = { 'evidence.sha256': 'stale', 'manifest.dsse.json': 'x', 'key.pub.pem': 'x' };
+const unlisted = {
+  'evidence.sha256': 'stale',
+  'qualification.intoto.jsonl': 'x',
+  'qualification.intoto.jsonl.sig': 'x',
+  'qualification.sigstore.json': 'x',
+  'key.pub.pem': 'x',
+};
 
 test('writes what find, sort and sha256sum print', async (context) => {
   const folder = await scratchFolder(context);
@@ -75,7 +81,7 @@ for (const [what, text] of [
   ['an absolute path', `${digest}  /etc/passwd\n`],
   ['an empty segment', `${digest}  a//b\n`],
   ['the index itself', `${digest}  evidence.sha256\n`],
-  ['the manifest', `${digest}  manifest.dsse.json\n`],
+  ['the manifest', `${digest}  qualification.intoto.jsonl\n`],
   ['a binary-mode line', `${digest} *a\n`],
   ['an upper-case digest', `${digest.toUpperCase()}  a\n`],
   ['a short digest', `${digest.slice(1)}  a\n`],

@@ -73,7 +73,7 @@ test('a design with the reference in another place', (context) =>
   }));
 
 test('a statement that passes an ablation off as a qualification', (context) =>
-  refuses(context, /manifest/, /design/, {
+  refuses(context, /^qualification\.intoto\.jsonl$/, /design/, {
     alterPlan: ablate,
     rounds: 2,
     state: ({ predicate }) => {

@@ -274,7 +274,7 @@ test('a machine that is not the one of the journal: such a folder is not even se
 test('a number in the statement that the run does not have', (context) =>
   refuses(
     context,
-    'manifest.dsse.json',
+    'qualification.intoto.jsonl',
     /states what does not follow from the run: predicate\.cells\[0\]\.arms\.base\.median/,
     {
       state: ({ predicate }) => {
@@ -284,26 +284,26 @@ test('a number in the statement that the run does not have', (context) =>
   ));
 
 test('a result in the statement that the run does not have', (context) =>
-  refuses(context, 'manifest.dsse.json', /predicate\.result is "pass"/, {
+  refuses(context, 'qualification.intoto.jsonl', /predicate\.result is "pass"/, {
     state: ({ predicate }) => {
       predicate.result = 'pass';
     },
   }));
 
 test('a commit among the subjects that no arm has', (context) =>
-  refuses(context, 'manifest.dsse.json', /subject\[1\]/, {
+  refuses(context, 'qualification.intoto.jsonl', /subject\[1\]/, {
     state: ({ subject }) => {
       subject.push({ name: 'head', digest: { gitCommit: 'd'.repeat(40) } });
     },
   }));
 
 test('a statement with another predicate type', (context) =>
-  refuses(context, 'manifest.dsse.json', /has the predicate type "https:\/\/example\.com\/other"/, {
+  refuses(context, 'qualification.intoto.jsonl', /has the predicate type "https:\/\/example\.com\/other"/, {
     state: (statement) => Object.assign(statement, { predicateType: 'https://example.com/other' }),
   }));
 
 test('a statement with a field of its own', (context) =>
-  refuses(context, 'manifest.dsse.json', /holds no statement of a run: .*waiver/s, {
+  refuses(context, 'qualification.intoto.jsonl', /holds no statement of a run: .*waiver/s, {
     state: ({ predicate }) => Object.assign(predicate, { waiver: 'trust me' }),
   }));
 
@@ -317,7 +317,7 @@ test('a report, or a statement, of another version: both versions are named', as
     alter: ofOther(),
     change: edit('report.md', /$/, 'Other words.\n'),
   });
-  await refuses(context, 'manifest.dsse.json', version, {
+  await refuses(context, 'qualification.intoto.jsonl', version, {
     alter: ofOther(),
     state: ({ predicate }) => Object.assign(predicate, { waiver: 'of another version' }),
   });

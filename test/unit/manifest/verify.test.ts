@@ -3,18 +3,20 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { readEnvelope, signEnvelope } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
+import { readManifest } from '../../../src/manifest/manifest.js';
 import { sshLine } from '../../../src/manifest/public-key.js';
 import { seal } from '../../../src/manifest/seal.js';
+import type { Statement } from '../../../src/manifest/statement.js';
 import { type VerifyOptions, verifyRun } from '../../../src/manifest/verify.js';
+import { writeSigned } from '../../fixtures/lies.js';
 import { type RunOptions, writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
 
 interface Sealed {
   folder: string;
   run: string;
-  key: SigningKey;
+  key: OwnKey;
   /** Keys of the verifier: none. */
   keys: string;
 }
@@ -27,6 +29,11 @@ async function sealedRun(context: TestContext, options: RunOptions = {}): Promis
   await seal(run, key);
   return { folder, run, key, keys: join(folder, 'keys') };
 }
+
+const statementOf = async (run: string): Promise<Statement> =>
+  JSON.parse(
+    readManifest(await readFile(join(run, 'qualification.intoto.jsonl'))).observation.payload.toString(),
+  );
 
 /** Asserts exit 16, the file that is named, and the reason. */
 async function refuses(
@@ -95,10 +102,10 @@ test('refuses another key than the one asked for', async (context) => {
   const sealed = await sealedRun(context);
   const other = await generateKey('other', join(sealed.folder, 'others'));
   const path = join(sealed.folder, 'others', 'other.pub');
-  await refuses(sealed, 'manifest.dsse.json', /is not signed by the key you asked for, SHA256:/, {
+  await refuses(sealed, 'qualification.intoto.jsonl', /is not signed by the key you asked for, SHA256:/, {
     key: path,
   });
-  await refuses(sealed, 'manifest.dsse.json', /is not signed by the key you asked for, SHA256:/, {
+  await refuses(sealed, 'qualification.intoto.jsonl', /is not signed by the key you asked for, SHA256:/, {
     key: other.publicKey.keyId,
   });
 });
@@ -115,10 +122,9 @@ test('refuses a run that carries another key than the one that signed', async (c
 test('refuses a statement that another key signed again', async (context) => {
   const sealed = await sealedRun(context);
   const thief = await generateKey('thief', join(sealed.folder, 'thief'));
-  const path = join(sealed.run, 'manifest.dsse.json');
-  await writeFile(path, signEnvelope(readEnvelope(await readFile(path)).payload, thief));
+  await writeSigned(sealed.run, await statementOf(sealed.run), thief);
   await writeFile(join(sealed.run, 'key.pub.pem'), thief.publicKey.pem);
-  await refuses(sealed, 'manifest.dsse.json', /signed again by/);
+  await refuses(sealed, 'qualification.intoto.jsonl', /signed again by/);
 });
 
 test('says usage when the run or the key is not there', async (context) => {
@@ -150,7 +156,13 @@ test('refuses an added file, wherever it is', async (context) => {
 });
 
 test('refuses a file that is gone', async (context) => {
-  for (const path of ['verdict.json', 'evidence/machine.json', 'evidence.sha256', 'manifest.dsse.json']) {
+  for (const path of [
+    'verdict.json',
+    'evidence/machine.json',
+    'evidence.sha256',
+    'qualification.intoto.jsonl',
+    'qualification.sigstore.json',
+  ]) {
     const sealed = await sealedRun(context);
     await rm(join(sealed.run, path));
     await refuses(sealed, path, /is missing/);
@@ -169,7 +181,15 @@ test('refuses two files that were swapped', async (context) => {
 });
 
 test('refuses a link in the place of a file or folder, even to the same bytes', async (context) => {
-  for (const path of ['plan.json', 'manifest.dsse.json', 'evidence.sha256', 'key.pub.pem', 'evidence']) {
+  for (const path of [
+    'plan.json',
+    'qualification.intoto.jsonl',
+    'evidence.sha256',
+    'key.pub.pem',
+    'qualification.sigstore.json',
+    'qualification.intoto.jsonl.sig',
+    'evidence',
+  ]) {
     const sealed = await sealedRun(context);
     const target = join(sealed.folder, 'target');
     await rename(join(sealed.run, path), target);
@@ -180,9 +200,9 @@ test('refuses a link in the place of a file or folder, even to the same bytes', 
 
 test('refuses a folder in the place of a file', async (context) => {
   const sealed = await sealedRun(context);
-  await rm(join(sealed.run, 'manifest.dsse.json'));
-  await mkdir(join(sealed.run, 'manifest.dsse.json'));
-  await refuses(sealed, 'manifest.dsse.json', /plain file/);
+  await rm(join(sealed.run, 'qualification.intoto.jsonl'));
+  await mkdir(join(sealed.run, 'qualification.intoto.jsonl'));
+  await refuses(sealed, 'qualification.intoto.jsonl', /plain file/);
 });
 
 test('does not let what strangers wrote steer the terminal', async (context) => {

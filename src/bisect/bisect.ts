@@ -1,0 +1,215 @@
+/**
+ * Finds the commit that made a cell slower: `git bisect` says which commit is next, a session against GOOD says how it is. Both ends are
+ * proved before anything is searched, and the culprit is confirmed against its parent afterwards. Effects of sessions and of git come in
+ * by `Measure` and `startSearch`.
+ */
+import { QualifyError } from '../errors.js';
+import { isWorthAnother, type Judgement } from './outcome.js';
+import { findRange, parentsOf, type Range, sourcesOf, subjectOf } from './range.js';
+import { BISECT_EXIT, type Bisection, type BisectResult, type Tried } from './result.js';
+import { type Mark, type Place, type Search, startSearch } from './search.js';
+
+/** One session: `head` against `base`, into the run folder `run`. */
+export interface Asked {
+  base: string;
+  head: string;
+  /** Path from the folder of the bisection. */
+  run: string;
+  /** More rounds than the matrix has: the session before did not decide. */
+  again: 'more-rounds' | 'same' | null;
+}
+
+export interface Measured extends Judgement {
+  /** Exit code of the session's verdict. */
+  exitCode: number;
+}
+
+/**
+ * Runs a session.
+ * @throws QualifyError when what went wrong is not of the commit: an interruption, a full disk, a machine that is taken.
+ */
+export type Measure = (asked: Asked) => Promise<Measured>;
+
+export interface BisectOptions {
+  repository: string;
+  good: string;
+  bad: string;
+  firstParent: boolean;
+  /** What the result tells of the matrix. */
+  about: Pick<Bisection, 'id' | 'startedAt' | 'harness' | 'matrix' | 'cell' | 'marginPercent'>;
+  measure: Measure;
+  /** Keeps what is known so far. */
+  save: (bisection: Bisection) => void;
+  note: (text: string) => void;
+  signal: AbortSignal;
+  now?: () => number;
+}
+
+interface Known {
+  commit: string;
+  outcome: Tried['outcome'];
+}
+
+const short = (commit: string): string => commit.slice(0, 12);
+
+const percent = ({ effect }: Judgement): string =>
+  effect === null ? '' : `, ${effect.deltaPercent >= 0 ? '+' : ''}${effect.deltaPercent.toPrecision(3)} %`;
+
+const marks: Readonly<Record<Tried['outcome'], Mark>> = {
+  good: 'good',
+  bad: 'bad',
+  undecided: 'skip',
+  refused: 'skip',
+};
+
+/** A bisection under way. */
+class Course {
+  readonly #options: BisectOptions;
+  readonly #range: Range;
+  readonly #now: () => number;
+  readonly #begun: number;
+  /** By the digest of the engine's sources. */
+  readonly #known = new Map<string, Known>();
+  #state: Bisection;
+
+  constructor(options: BisectOptions, range: Range) {
+    this.#options = options;
+    this.#range = range;
+    this.#now = options.now ?? (() => performance.now());
+    this.#begun = this.#now();
+    const { good, bad, mergeBase, commits } = range;
+    this.#state = {
+      schemaVersion: 1,
+      ...options.about,
+      ...{ firstParent: options.firstParent, good, bad, mergeBase, commits },
+      ...{ result: 'running', exitCode: BISECT_EXIT.running, culprit: null, range: null },
+      ...{ tried: [], confirmation: null, failure: null, seconds: 0 },
+    };
+  }
+
+  async run(): Promise<Bisection> {
+    try {
+      this.#keep({});
+      await this.#search();
+    } catch (error) {
+      if (!(error instanceof QualifyError)) throw error;
+      const { code, message } = error;
+      const interrupted = this.#options.signal.aborted;
+      this.#keep({
+        result: interrupted ? 'interrupted' : 'broken',
+        exitCode: interrupted ? BISECT_EXIT.interrupted : error.exitCode,
+        failure: { code, message },
+      });
+    }
+    return this.#state;
+  }
+
+  #keep(change: Partial<Bisection>): void {
+    const seconds = (this.#now() - this.#begun) / 1000;
+    this.#state = { ...this.#state, ...change, seconds };
+    this.#options.save(this.#state);
+  }
+
+  #end(result: Exclude<BisectResult, 'refused' | 'broken'>, change: Partial<Bisection> = {}): void {
+    this.#keep({ ...change, result, exitCode: BISECT_EXIT[result] });
+  }
+
+  async #search(): Promise<void> {
+    const { repository, about, firstParent } = this.#options;
+    const { good } = this.#range;
+    this.#known.set(await sourcesOf(repository, good), { commit: good, outcome: 'good' });
+    if (!(await this.#isBadEnd())) return;
+    const search = await startSearch(repository, this.#range, { name: `bisect-${about.id}`, firstParent });
+    try {
+      await this.#follow(search);
+    } finally {
+      await search.end();
+    }
+    if (this.#state.culprit !== null) await this.#confirm(this.#state.culprit);
+  }
+
+  /** Whether BAD is what it is called. */
+  async #isBadEnd(): Promise<boolean> {
+    const { bad, good } = this.#range;
+    const { tried, exitCode } = await this.#measure(good, bad, '00-bad');
+    this.#keep({ tried: [tried] });
+    if (tried.outcome === 'good') this.#end('no-slowdown');
+    else if (tried.outcome === 'undecided') this.#end('undecided');
+    else if (tried.outcome === 'refused') this.#keep({ result: 'refused', exitCode });
+    return tried.outcome === 'bad';
+  }
+
+  async #follow(search: Search): Promise<void> {
+    let place: Place = search.first;
+    while (place.kind === 'try') {
+      const tried = await this.#try(place.commit, place.stepsLeft);
+      this.#keep({ tried: [...this.#state.tried, tried] });
+      place = await search.mark(place.commit, marks[tried.outcome]);
+    }
+    const { repository } = this.#options;
+    if (place.kind === 'range') this.#end('range', { range: place.commits });
+    else if (place.kind === 'older') this.#end('older');
+    else {
+      const { commit } = place;
+      const [subject, parents] = [await subjectOf(repository, commit), await parentsOf(repository, commit)];
+      this.#keep({ culprit: { commit, subject, parents } });
+    }
+  }
+
+  /** The outcome of a commit against GOOD, from an earlier session where one measured the same engine. */
+  async #try(commit: string, stepsLeft: number | null): Promise<Tried> {
+    const { repository, note } = this.#options;
+    const known = this.#known.get(await sourcesOf(repository, commit));
+    if (known !== undefined) {
+      note(`${short(commit)}: ${known.outcome}, the same engine as ${short(known.commit)}`);
+      return {
+        ...{ commit, subject: await subjectOf(repository, commit), base: this.#range.good },
+        ...{ outcome: known.outcome, word: 'same engine', effect: null, reason: null },
+        ...{ sameAs: known.commit, runs: [], seconds: 0 },
+      };
+    }
+    if (stepsLeft !== null) note(`next ${short(commit)}, about ${stepsLeft} more after it`);
+    const name = `${String(this.#state.tried.length).padStart(2, '0')}-${short(commit)}`;
+    return (await this.#measure(this.#range.good, commit, name)).tried;
+  }
+
+  /** One session, or two when the first does not decide and another could. */
+  async #measure(base: string, head: string, name: string): Promise<{ tried: Tried; exitCode: number }> {
+    const { repository, measure, note, signal } = this.#options;
+    const begun = this.#now();
+    const runs = [name];
+    const subject = await subjectOf(repository, head);
+    const ask = (run: string, again: Asked['again']): Promise<Measured> => {
+      signal.throwIfAborted();
+      return measure({ base, head, run, again });
+    };
+    let last = await ask(name, null);
+    if (isWorthAnother(last)) {
+      note(`${short(head)}: ${last.word}; once more`);
+      runs.push(`${name}-again`);
+      last = await ask(`${name}-again`, last.outcome === 'undecided' ? 'more-rounds' : 'same');
+    }
+    const { exitCode, ...judgement } = last;
+    note(`${short(head)}: ${judgement.outcome} (${judgement.word}${percent(judgement)})`);
+    if (base === this.#range.good)
+      this.#known.set(await sourcesOf(repository, head), { commit: head, outcome: judgement.outcome });
+    const seconds = (this.#now() - begun) / 1000;
+    return { tried: { commit: head, subject, base, ...judgement, sameAs: null, runs, seconds }, exitCode };
+  }
+
+  async #confirm({ commit, parents: [parent] }: NonNullable<Bisection['culprit']>): Promise<void> {
+    if (parent === undefined) throw new Error('a commit after GOOD has a parent');
+    this.#options.note(`${short(commit)} against its parent ${short(parent)}, to confirm`);
+    const { tried } = await this.#measure(parent, commit, 'confirmation');
+    this.#end(tried.outcome === 'bad' ? 'confirmed' : 'not-confirmed', { confirmation: tried });
+  }
+}
+
+/**
+ * Bisects. The answer tells of failures too, once the search has begun.
+ * @throws QualifyError exit 64 when the two ends leave nothing to search.
+ */
+export async function bisect(options: BisectOptions): Promise<Bisection> {
+  const range = await findRange(options.repository, options.good, options.bad);
+  return new Course(options, range).run();
+}

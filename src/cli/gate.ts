@@ -1,0 +1,110 @@
+/** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Command } from 'commander';
+import { QualifyError } from '../errors.js';
+import { renderCtrf } from '../gate/ctrf.js';
+import { gate } from '../gate/gate.js';
+import { writeGithub } from '../gate/github/write.js';
+import { renderJunit } from '../gate/junit.js';
+import { renderGateMarkdown } from '../gate/markdown.js';
+import { POLICY_FILE } from '../gate/policy.js';
+import { renderGateText } from '../gate/text.js';
+import { makeFolder } from '../make-folder.js';
+import { RUNS } from './find-run.js';
+import { answer, answerJson, note } from './output.js';
+
+interface Options {
+  policy: string;
+  head: string;
+  base?: string;
+  repository: string;
+  manifests?: string[];
+  waivers?: string[];
+  challenge?: string[];
+  attestations?: string[];
+  policyFromDisk?: true;
+  json?: true;
+  markdown?: string;
+  junit?: string;
+  ctrf?: string;
+  github?: string;
+}
+
+const HELP = `
+The policy says what must have been qualified: matrices, machines, rounds. It,
+the trust policy and the matrices are read from the base revision, never from
+the change. Every run that is found is verified in full and judged; all that
+count for this head decide together, each cell by its worst run.
+
+Exits 0 when all requirements hold (also when a cell was waived, which every
+output says first), 10 when a cell fails, 11 when one is undecided, 12 when
+evidence is missing, 13 to 15 when a run that counts was refused, 16 when
+evidence is missing and a run that was offered does not verify.
+
+  qualify gate --head HEAD
+  qualify gate --head $SHA --base origin/main --manifests incoming --json`;
+
+const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
+
+export function register(program: Command): void {
+  program
+    .command('gate')
+    .description('decide whether a change may be merged, by a policy and the signed runs that are there')
+    .requiredOption('--head <ref>', 'the change: a commit, branch or tag of the repository')
+    .option('--base <ref>', 'where it is to be merged, and the rules are read (default: origin/main)')
+    .option('--policy <file>', 'path of the policy below the root of the repository', POLICY_FILE)
+    .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
+    .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)
+    .option('--challenge <file>', 'a challenge that was issued for this change (repeatable)', collect)
+    .option('--attestations <file>', 'summaries that verifiers signed (repeatable)', collect)
+    .option('--repository <folder>', 'a folder of the repository', '.')
+    .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
+    .option('--json', 'print the decision as JSON')
+    .option('--markdown <file>', 'write it as Markdown, too')
+    .option('--junit <file>', 'write it as JUnit XML, too')
+    .option('--ctrf <file>', 'write it as CTRF JSON, too')
+    .option('--github <folder>', 'write what GitHub shows of it, too, as `qualify github` does')
+    .addHelpText('after', HELP)
+    .action(async (options: Options) => {
+      const decision = await gate({
+        repository: options.repository,
+        policy: options.policy,
+        head: options.head,
+        ...(options.base !== undefined && { base: options.base }),
+        manifests: options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder)),
+        waivers: options.waivers ?? ['waivers'].filter((folder) => existsSync(folder)),
+        challenges: options.challenge ?? [],
+        attestations: options.attestations ?? [],
+        policyFromDisk: options.policyFromDisk === true,
+        onProgress: note,
+      });
+      const files: [string | undefined, (of: typeof decision) => string][] = [
+        [options.markdown, renderGateMarkdown],
+        [options.junit, renderJunit],
+        [options.ctrf, renderCtrf],
+      ];
+      for (const [path, render] of files) if (path !== undefined) writeOutput(path, render(decision));
+      if (options.github !== undefined) await writeGithub(decision, options.github);
+      if (options.json) answerJson(decision);
+      else answer(renderGateText(decision));
+      process.exitCode = decision.exitCode;
+    });
+}
+
+/** Whole or not at all: a report that is half there is read as a report. */
+function writeOutput(path: string, text: string): void {
+  const partial = `${path}.partial`;
+  try {
+    makeFolder(dirname(path));
+    writeFileSync(partial, text);
+    renameSync(partial, path);
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_GATE_OUTPUT', `${path} cannot be written.`, {
+      exit: 'infrastructure',
+      where: cause instanceof Error ? cause.message : path,
+      hint: 'Name a file in a folder that you may write to.',
+      cause,
+    });
+  }
+}

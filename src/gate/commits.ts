@@ -1,0 +1,70 @@
+/** What git says of the commits that matter to a gate. */
+import type { Statement } from '../manifest/statement.js';
+import { gitFailed, tryGit } from '../revision/git.js';
+import type { GateDecision } from './decision.js';
+import type { CommitFacts } from './input.js';
+import { commitsOf } from './run-subject.js';
+
+const BASES = ['origin/main', 'main', 'origin/master', 'master'];
+
+const commitAt = (repository: string, name: string): Promise<string | null> =>
+  tryGit(repository, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`);
+
+const treeAt = (repository: string, commit: string): Promise<string | null> =>
+  tryGit(repository, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{tree}`);
+
+/** Top folder of the repository around `folder`. @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) */
+export async function repositoryAt(folder: string): Promise<string> {
+  const top = await tryGit(folder, 'rev-parse', '--show-toplevel');
+  if (top === null)
+    throw gitFailed(`${folder} is no git repository.`, 'A gate reads its rules from one: --repository DIR');
+  return top;
+}
+
+/** Commit and tree of the change. @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) */
+export async function headOf(repository: string, name: string): Promise<GateDecision['head']> {
+  const commit = await commitAt(repository, name);
+  const tree = commit === null ? null : await treeAt(repository, commit);
+  if (commit === null || tree === null) throw noCommit(repository, name);
+  return { commit, tree };
+}
+
+/** The base by name, or the main branch as the remote has it. @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) */
+export async function baseOf(repository: string, name: string | undefined): Promise<GateDecision['base']> {
+  for (const branch of name === undefined ? BASES : [name]) {
+    const commit = await commitAt(repository, branch);
+    if (commit !== null) return { branch, commit };
+  }
+  if (name !== undefined) throw noCommit(repository, name);
+  throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');
+}
+
+const noCommit = (repository: string, name: string) =>
+  gitFailed(
+    `There is no commit "${name}" in ${repository}.`,
+    'git fetch gets what others have; a checkout in CI needs the whole history (fetch-depth: 0).',
+  );
+
+/** The facts of every commit that some statements name. */
+export async function factsOf(
+  repository: string,
+  statements: readonly Statement[],
+  base: string,
+  head: string,
+): Promise<Map<string, CommitFacts>> {
+  const facts = new Map<string, CommitFacts>();
+  for (const commit of new Set(statements.flatMap(commitsOf)))
+    facts.set(commit, await factsAt(repository, commit, base, head));
+  return facts;
+}
+
+async function factsAt(repository: string, commit: string, base: string, head: string): Promise<CommitFacts> {
+  const tree = await treeAt(repository, commit);
+  if (tree === null) return { tree, behindBase: null, isInHead: false };
+  const isIn = async (of: string): Promise<boolean> =>
+    (await tryGit(repository, 'merge-base', '--is-ancestor', commit, of)) !== null;
+  const behind = (await isIn(base))
+    ? await tryGit(repository, 'rev-list', '--count', `${commit}..${base}`)
+    : null;
+  return { tree, behindBase: behind === null ? null : Number(behind), isInHead: await isIn(head) };
+}

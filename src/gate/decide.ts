@@ -1,0 +1,211 @@
+/**
+ * The decision of a gate: a pure function of what was read. Every run that was offered is judged and shown; of those that count, the worst
+ * decides each cell; waivers come last and reach measured cells only.
+ */
+import { counted } from '../counted.js';
+import { EXIT } from '../exit-codes.js';
+import { exitCodeOf } from '../verdict/exit-code.js';
+import { worstOf } from '../verdict/refusal.js';
+import type { VerdictName } from '../verdict/schema.js';
+import { type CountingRun, gateResultOf, sortCells, worstCells, worstResult } from './cells.js';
+import {
+  type GateCell,
+  type GateDecision,
+  type GateResult,
+  gateDecisionSchema,
+  type OfferedWaiver,
+  type Reason,
+  type RequirementResult,
+} from './decision.js';
+import type { GateInput } from './input.js';
+import { protectedCells } from './judge-requirement.js';
+import { judgeWaiver } from './judge-waiver.js';
+import { type Offer, offersOf, toOfferedRun } from './offers.js';
+import type { Requirement } from './policy.js';
+
+const EXITS: Record<Exclude<GateResult, 'refused'>, number> = {
+  pass: EXIT.pass,
+  waived: EXIT.pass,
+  inconclusive: EXIT.inconclusive,
+  fail: EXIT.overBudget,
+  missing: EXIT.notMeasured,
+  invalid: EXIT.invalid,
+};
+
+const reason = (code: string, message: string): Reason => ({ code, message });
+
+/** Decides. Deterministic: the same input gives the same document, to the byte. */
+export function decide(input: GateInput): GateDecision {
+  const offers = offersOf(input);
+  const waivers = input.waivers.map(({ path, waiver, failure }): OfferedWaiver => {
+    const terms = waiver?.predicate;
+    return {
+      path,
+      matrix: terms?.matrix ?? null,
+      cell: terms?.cell ?? null,
+      reason: terms?.reason ?? null,
+      signer: terms?.signer ?? null,
+      expiresAt: terms?.expiresAt ?? null,
+      applies: false,
+      reasons: waiver === null ? (failure === null ? [] : [failure]) : judgeWaiver(input, waiver),
+    };
+  });
+  const requirements = input.policy.require.map((requirement, index) =>
+    judgeRequirement(requirement, index, offers, waivers),
+  );
+  const result = worstResult(requirements.map((requirement) => requirement.result));
+  const used = explainWaivers(waivers, requirements);
+  return gateDecisionSchema.parse({
+    schemaVersion: 1,
+    decidedAt: input.decidedAt,
+    harness: input.harness,
+    policy: input.source,
+    head: input.head,
+    base: input.base,
+    result,
+    exitCode: exitOf(result, requirements),
+    reasons: [...waivedReason(requirements), ...fromDisk(input)],
+    requirements,
+    evidence: offers.map(toOfferedRun),
+    waivers: used,
+  });
+}
+
+/** Of several refusals the code of the worst requirement, by the order of exit codes. */
+function exitOf(result: GateResult, requirements: readonly RequirementResult[]): number {
+  if (result !== 'refused') return EXITS[result];
+  const codes = requirements.filter((one) => one.result === 'refused').map(({ exitCode }) => exitCode);
+  const order = [EXIT.parity, EXIT.unmatched, EXIT.notMeasured, EXIT.infrastructure];
+  return order.find((code) => codes.includes(code)) ?? EXIT.unmatched;
+}
+
+function judgeRequirement(
+  requirement: Requirement,
+  index: number,
+  offers: readonly Offer[],
+  waivers: readonly OfferedWaiver[],
+): RequirementResult {
+  const { matrix, machine } = requirement;
+  const runs = offers.flatMap(({ counting, fits }) =>
+    counting !== null && fits[index] === true ? [counting] : [],
+  );
+  const cells = sortCells(worstCells(runs, requirement).map((cell) => waive(cell, matrix, waivers)));
+  const sessions = runs.flatMap((counting) => sessionRefusal(counting, requirement));
+  const measured = worstResult([
+    ...cells.map((cell) => cell.result),
+    ...sessions.map(({ verdict }) => gateResultOf(verdict)),
+  ]);
+  const told = sessions.flatMap(({ reasons }) => reasons);
+  const lacking = lackOf(requirement, index, runs, offers);
+  // What failed or was refused stays so, however many machines are still to speak.
+  const isLacking = lacking !== null && !['fail', 'refused'].includes(measured);
+  const result = isLacking ? lacking.result : measured;
+  const verdicts = [...cells.map(({ verdict }) => verdict), ...sessions.map(({ verdict }) => verdict)];
+  return {
+    matrix,
+    machine,
+    result,
+    exitCode: result === 'refused' ? exitCodeOf(worstOf(verdicts)) : EXITS[result],
+    reasons: [...(lacking?.reasons ?? []), ...told],
+    evidence: runs.map((counting) => counting.index),
+    cells,
+  };
+}
+
+/** What a run came to beyond its protected cells: a session that broke off is worse than each of its cells. */
+function sessionRefusal(
+  { run }: CountingRun,
+  requirement: Requirement,
+): { verdict: VerdictName; reasons: Reason[] }[] {
+  const { result, reasons } = run.verdict;
+  const required = run.verdict.cells.filter(({ required: isRequired }) => isRequired);
+  const explained = worstOf([...required, ...protectedCells(run, requirement)].map(({ verdict }) => verdict));
+  return worstOf([result, explained]) === explained ? [] : [{ verdict: result, reasons }];
+}
+
+interface Lack {
+  result: 'missing' | 'invalid';
+  reasons: Reason[];
+}
+
+function lackOf(
+  requirement: Requirement,
+  index: number,
+  runs: readonly CountingRun[],
+  offers: readonly Offer[],
+): Lack | null {
+  const { matrix, machine, machinesAtLeast } = requirement;
+  const machines = new Set(runs.map(({ run }) => run.machine.id)).size;
+  if (machines >= machinesAtLeast) return null;
+  const broken = offers.filter(({ found }) => found.failure?.code === 'not-verified');
+  const near = offers.filter(
+    ({ found, fits }) => found.run?.plan.matrix.name === matrix && fits[index] !== true,
+  );
+  const first =
+    machines === 0
+      ? reason('no-run', `no run of ${matrix} on ${machine} counts for this change`)
+      : reason(
+          'too-few-machines',
+          `runs of ${counted(machines, 'machine')}; ${machinesAtLeast} are required`,
+        );
+  return {
+    result: broken.length > 0 ? 'invalid' : 'missing',
+    reasons: [
+      first,
+      ...broken.map(({ found }) => reason('not-verified', `${found.path}: ${found.failure?.message}`)),
+      ...near.flatMap(({ found, against, unfit }) =>
+        [...against, ...(unfit[index] ?? [])].map(({ code, message }) =>
+          reason(code, `${found.path}: ${message}`),
+        ),
+      ),
+    ],
+  };
+}
+
+/** Only what was measured and proved can be waived: a refusal is no number that somebody could accept. */
+const WAIVABLE: readonly GateResult[] = ['fail', 'inconclusive'];
+
+function waive(cell: GateCell, matrix: string, waivers: readonly OfferedWaiver[]): GateCell {
+  if (!WAIVABLE.includes(cell.result)) return cell;
+  const waiver = waivers.findIndex(
+    (one) => one.reasons.length === 0 && one.matrix === matrix && one.cell === cell.id,
+  );
+  return waiver < 0 ? cell : { ...cell, result: 'waived', waiver };
+}
+
+/** Which waivers are used, and of each other one why not. */
+function explainWaivers(
+  waivers: readonly OfferedWaiver[],
+  requirements: readonly RequirementResult[],
+): OfferedWaiver[] {
+  const cells = requirements.flatMap((requirement) =>
+    requirement.cells.map((cell) => ({ ...cell, matrix: requirement.matrix })),
+  );
+  return waivers.map((waiver, index) => {
+    if (cells.some((cell) => cell.waiver === index)) return { ...waiver, applies: true };
+    if (waiver.reasons.length > 0) return waiver;
+    const named = cells.filter(({ id, matrix }) => id === waiver.cell && matrix === waiver.matrix);
+    const refused = named.find(({ result }) => result === 'refused');
+    const why =
+      refused !== undefined
+        ? reason('refusal', `${refused.id} is ${refused.verdict}, which no waiver reaches`)
+        : named.length > 0
+          ? reason('not-needed', `${waiver.cell} passes or is waived without it`)
+          : reason('other-cell', `no protected cell ${waiver.cell} of ${waiver.matrix} has evidence`);
+    return { ...waiver, reasons: [why] };
+  });
+}
+
+function waivedReason(requirements: readonly RequirementResult[]): Reason[] {
+  const cells = requirements.flatMap(({ matrix, machine, cells: own }) =>
+    own.filter(({ result }) => result === 'waived').map(({ id }) => `${id} of ${matrix} on ${machine}`),
+  );
+  return cells.length === 0 ? [] : [reason('waived', `not passed but waived: ${cells.join(', ')}`)];
+}
+
+function fromDisk({ source }: GateInput): Reason[] {
+  if (source.commit !== null) return [];
+  const message =
+    'policy and trust were read from files on disk, not from the base revision: whoever wrote those files wrote the rules';
+  return [reason('policy-from-disk', message)];
+}

@@ -1,0 +1,114 @@
+/** Gathers what a gate decides on, and has it decided: rules from the base, facts from git, runs and waivers from folders. */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import { harnessVersion } from '../harness.js';
+import { readAttestations } from '../manifest/attestations.js';
+import { parseStrictJson } from '../manifest/strict-json.js';
+import { policyKeys } from '../manifest/trust-run.js';
+import { type Challenge, challengeSchema } from '../plan/challenge.js';
+import { baseOf, factsOf, headOf, repositoryAt } from './commits.js';
+import { decide } from './decide.js';
+import type { GateDecision } from './decision.js';
+import { findRuns } from './find-runs.js';
+import { findWaivers } from './find-waivers.js';
+import type { FoundRun, FoundWaiver, GateInput } from './input.js';
+import { policyFailed } from './policy-file.js';
+import { readRules } from './rules.js';
+
+export interface GateOptions {
+  /** A folder of the repository whose change is gated. */
+  repository: string;
+  /** Path of the policy below the repository's root. */
+  policy: string;
+  head: string;
+  /** Absent for the main branch. */
+  base?: string;
+  manifests: readonly string[];
+  waivers: readonly string[];
+  challenges: readonly string[];
+  /** Files with summaries of verifiers. */
+  attestations?: readonly string[];
+  policyFromDisk: boolean;
+  /** RFC 3339; the time of day unless a test gives another. */
+  now?: string;
+  /** Called before each folder is read. */
+  onProgress?: (text: string) => void;
+}
+
+/**
+ * Decides whether a change may be merged.
+ * @throws QualifyError exit `usage` for rules, folders, challenges and revisions that cannot be read; evidence that is wrong is a decision
+ */
+export const gate = async (options: GateOptions): Promise<GateDecision> => decide(await gather(options));
+
+/** Reads everything that the decision is made of. @throws as `gate` */
+export async function gather(options: GateOptions): Promise<GateInput> {
+  const { onProgress } = options;
+  const repository = await repositoryAt(options.repository);
+  const head = await headOf(repository, options.head);
+  const base = await baseOf(repository, options.base);
+  const rules = await readRules({
+    repository,
+    path: options.policy,
+    baseCommit: base.commit,
+    fromDisk: options.policyFromDisk,
+  });
+  if (options.base === undefined && base.branch.replace(/^origin\//, '') !== rules.policy.base) {
+    const hint = `Say which base is meant: --base origin/${rules.policy.base}`;
+    throw policyFailed(
+      rules.source.path,
+      `is for merges into "${rules.policy.base}", not ${base.branch}`,
+      hint,
+    );
+  }
+  const challenges: Challenge[] = [];
+  for (const file of options.challenges) challenges.push(await readChallenge(file));
+  const waivers: FoundWaiver[] = [];
+  for (const folder of options.waivers) waivers.push(...(await findWaivers(folder, rules.trust)));
+  const runs: FoundRun[] = [];
+  for (const folder of options.manifests) {
+    onProgress?.(`verifying the runs in ${folder}`);
+    runs.push(...(await findRuns(folder)));
+  }
+  const statements = runs.flatMap(({ run }) => (run === null ? [] : [run.statement]));
+  return {
+    decidedAt: options.now ?? new Date().toISOString(),
+    harness: harnessVersion,
+    policy: rules.policy,
+    source: rules.source,
+    trust: rules.trust,
+    attestations: await readAttestations(
+      options.attestations ?? [],
+      policyKeys(rules.trust, rules.policy.trust),
+    ),
+    matrices: rules.matrices,
+    head,
+    base,
+    commits: await factsOf(repository, statements, base.commit, head.commit),
+    runs,
+    waivers,
+    challenges,
+  };
+}
+
+async function readChallenge(file: string): Promise<Challenge> {
+  const failed = (why: string, cause?: unknown): QualifyError =>
+    new QualifyError('ERR_QUALIFY_CHALLENGE', `the challenge ${file} ${why}`, {
+      exit: 'usage',
+      where: file,
+      hint: 'Give the file of a challenge as it was issued.',
+      cause,
+    });
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch (cause) {
+    throw failed('cannot be read', cause);
+  }
+  const parsed = challengeSchema.safeParse(
+    parseStrictJson(bytes, { file, maximumBytes: 65_536, maximumDepth: 8 }),
+  );
+  if (!parsed.success) throw failed(`is none: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

@@ -1,0 +1,27 @@
+/** Whether a waiver may be used now, for this change. Which cell it saves, if any, is decided with the cells. Pure. */
+import type { Reason } from './decision.js';
+import type { GateInput } from './input.js';
+import { judgeSigner } from './trusted-key.js';
+import type { WaiverStatement } from './waiver.js';
+
+const reason = (code: string, message: string): Reason => ({ code, message });
+
+/** Why it may not be used; empty when it may. */
+export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStatement): Reason[] {
+  const { head, decidedAt } = input;
+  const [{ digest: commit }, { digest: tree }] = subject;
+  const found: Reason[] = [];
+  if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
+    const named = commit.gitCommit.slice(0, 12);
+    found.push(reason('other-head', `it is for ${named}, not for ${head.commit.slice(0, 12)}`));
+  }
+  if (Date.parse(decidedAt) >= Date.parse(predicate.expiresAt))
+    found.push(reason('waiver-expired', `it expired at ${predicate.expiresAt}`));
+  const { signer: keyId, issuedAt } = predicate;
+  const signer = judgeSigner(input, {
+    ...{ keyId, role: 'maintainer', machineId: null, startedAt: issuedAt, finishedAt: issuedAt },
+    // A waiver answers no challenge, and rests on no evidence of its own.
+    ...{ issuedAt: null, evidenceSha256: null },
+  });
+  return signer === null ? found : [...found, signer];
+}

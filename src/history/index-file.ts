@@ -1,0 +1,60 @@
+/** `.qualify/history.jsonl`: what is known of past runs, a line a run. It can be deleted at any time, and is made again from the run folders. */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeWhole } from '../journal/write-whole.js';
+import { makeFolder } from '../make-folder.js';
+import { type RunLine, runLineSchema } from './run-line.js';
+
+/** Path from the folder that qualify is called in. */
+export const HISTORY_FILE = join('.qualify', 'history.jsonl');
+
+/** Lines of an index, and how many could not be read, so that their runs are checked again. */
+export interface ReadIndex {
+  lines: RunLine[];
+  unreadable: number;
+}
+
+function parseLine(text: string): RunLine | null {
+  try {
+    return runLineSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** Reads an index. One that is missing is empty. */
+export function readIndex(path: string): ReadIndex {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return { lines: [], unreadable: 0 };
+  }
+  const parsed = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(parseLine);
+  const lines = parsed.filter((line) => line !== null);
+  return { lines, unreadable: parsed.length - lines.length };
+}
+
+/** Writes an index, whole or not at all. @throws the system's error */
+export function writeIndex(path: string, lines: readonly RunLine[]): void {
+  makeFolder(dirname(path));
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    const file = openSync(partial, 'w', 0o644);
+    try {
+      writeWhole(
+        file,
+        Buffer.from(lines.map((line) => `${JSON.stringify(runLineSchema.parse(line))}\n`).join('')),
+      );
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(partial, path);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}

@@ -1,0 +1,162 @@
+/** The history for a terminal: 80 columns, no colour, nothing that could steer the terminal. */
+import { counted } from '../counted.js';
+import { plainText } from '../report/escape.js';
+import { labelled, wrap } from '../report/wrap.js';
+import { signedPercent } from '../verdict/percent.js';
+import { verdictNames } from '../verdict/schema.js';
+import type { GoodLine } from './run-line.js';
+import type { Selection } from './select.js';
+import type { Point, Series, Shift } from './series.js';
+
+const width = 80;
+
+/** At the top of every output: what a history is not. */
+export const NOTICE = 'never used for gating: rates of different sessions are not compared';
+
+/** What is told. */
+export interface History {
+  selection: Selection;
+  /** Only of a cell that was asked for. */
+  series: Series[] | null;
+  /** The id that was asked for, or its beginning; null for all machines. */
+  machine: string | null;
+  /** Most rows of the table. */
+  last: number;
+}
+
+const blocks = '▁▂▃▄▅▆▇█';
+
+/** Share of the highest value that the height of all blocks is at least: less than that is no change to look at. */
+const leastSpan = 0.01;
+
+/** One block a value, between the lowest and the highest of `range`; a blank for null. */
+export function sparkline(values: readonly (number | null)[], range: readonly number[]): string {
+  const [lowest, highest] = [Math.min(...range), Math.max(...range)];
+  const span = Math.max(highest - lowest, leastSpan * highest);
+  const low = (lowest + highest - span) / 2;
+  return values
+    .map((value) => {
+      if (value === null) return ' ';
+      const height = Math.floor(((value - low) / span) * blocks.length);
+      return blocks[Math.max(0, Math.min(blocks.length - 1, height))] ?? '';
+    })
+    .join('');
+}
+
+const fit = (text: string, size: number): string => {
+  const plain = plainText(text);
+  return (plain.length > size ? `${plain.slice(0, size - 1)}…` : plain).padEnd(size);
+};
+
+/** The worst comparison of a run, by its verdict and then by its effect: `401/512 -2.31 %`. */
+function worstOf({ cells }: GoodLine): string {
+  const all = cells.flatMap(({ id, compared }) => compared.map((one) => ({ id, ...one })));
+  const [worst] = all.toSorted(
+    (a, b) =>
+      verdictNames.indexOf(b.verdict) - verdictNames.indexOf(a.verdict) ||
+      (a.effect?.ratio ?? 1) - (b.effect?.ratio ?? 1),
+  );
+  if (worst === undefined) return '';
+  return worst.effect === null ? worst.id : `${worst.id} ${signedPercent(worst.effect.ratio)}`;
+}
+
+function table({ runs }: Selection, last: number): string {
+  if (runs.length === 0) return 'No run to tell of.';
+  const sizes = [23, 18, 14, 19] as const;
+  const row = (...texts: readonly string[]): string =>
+    sizes
+      .map((size, at) => fit(texts[at] ?? '', size))
+      .join('  ')
+      .trimEnd();
+  const lines = runs.slice(0, last).map((run) => row(run.session, run.matrix.name, run.result, worstOf(run)));
+  const older = runs.length - last;
+  return [
+    row('session', 'matrix', 'result', 'worst cell'),
+    row(...sizes.map((size) => '─'.repeat(size))),
+    ...lines,
+    ...(older > 0 ? [`and ${older} older: --last ${runs.length}`] : []),
+  ].join('\n');
+}
+
+function shiftText(what: string, shift: Shift): string {
+  const { before, after, session, p } = shift;
+  const changed = shift.changed.length === 0 ? '' : `; also changed there: ${shift.changed.join(', ')}`;
+  return (
+    `${what} ${after > before ? 'higher' : 'lower'} from ${session} on: ${before.toFixed(2)} -> ${after.toFixed(2)} tok/s ` +
+    `(${signedPercent(after / before)}), ${shift.sessionsBefore} and ${shift.sessionsAfter} sessions, p = ${p.toPrecision(2)}${changed}`
+  );
+}
+
+const shortest = 60;
+
+function trend(label: string, rates: readonly (number | null)[], range: readonly number[]): string[] {
+  const known = rates.filter((rate) => rate !== null);
+  if (known.length === 0) return [];
+  const text = `${Math.min(...known).toFixed(2)} to ${Math.max(...known).toFixed(2)} tok/s in ${counted(known.length, 'session')}`;
+  return [`  ${label.padEnd(6)}${sparkline(rates.slice(-shortest), range)}`, `  ${''.padEnd(6)}${text}`];
+}
+
+function seriesText(series: Series): string {
+  const { points, shifts, clock, baseBuild, baseCommit, machineId, model, matrices } = series;
+  const rates = (of: (point: Point) => number | null): (number | null)[] => points.map(of);
+  const [base, again] = [rates((point) => point.base), rates((point) => point.null)];
+  const range = [...base, ...again].filter((rate) => rate !== null);
+  const commit = baseCommit === null ? '' : ` (commit ${baseCommit.slice(0, 12)})`;
+  const title = `${series.cell}: base build ${baseBuild.slice(0, 12)}${commit}, model ${model.slice(0, 12)}, machine ${machineId.slice(0, 12)}, ${clock} time, ${matrices.join(', ')}`;
+  const found = [
+    ...(shifts.base ?? []).map((shift) => shiftText('base', shift)),
+    ...(shifts.null ?? []).map((shift) => shiftText('null', shift)),
+  ];
+  const said =
+    found.length > 0
+      ? found
+      : [
+          shifts.base === null
+            ? 'too few sessions to look for changes'
+            : 'no change of level (E-divisive, 2 % false alarms)',
+        ];
+  return [
+    ...wrap(plainText(title), width),
+    ...trend('base', base, range),
+    ...trend('null', again, range),
+    ...said.flatMap((text) => labelled('  change', plainText(text), 10, width)),
+  ].join('\n');
+}
+
+const SERIES_NOTICE =
+  'Each block is a session, oldest first. All of a series ran the same build on the same workload, model and machine: where its level changes, the machine changed, not a revision.';
+
+function notes({ bad, leftOut }: Selection, machine: string | null): string[] {
+  const told = [
+    [leftOut.otherMachines, 'of other machines (--machine all)'],
+    [leftOut.otherMatrices, 'of other matrices'],
+    [leftOut.withoutCell, 'without this cell'],
+    [leftOut.copies, 'twice, of which one is told'],
+  ] as const;
+  const left = told.flatMap(([count, what]) => (count === 0 ? [] : [`${counted(count, 'run')} ${what}`]));
+  const whose = machine === null ? 'all machines' : `machine ${machine.slice(0, 12)}`;
+  return [
+    ...wrap(plainText([whose, ...left].join('; ')), width),
+    ...(bad.length === 0
+      ? []
+      : [
+          `${counted(bad.length, 'run')} ${bad.length === 1 ? 'does' : 'do'} not verify and ${bad.length === 1 ? 'is' : 'are'} left out:`,
+        ]),
+    ...bad.flatMap(({ folder, code, message }) => [
+      ...wrap(`  ${plainText(folder)}`, width),
+      ...wrap(`${plainText(message)} [${code}]`, width - 4).map((line) => `    ${line}`),
+    ]),
+  ];
+}
+
+/** The text, ending without a line feed. */
+export function renderHistory({ selection, series, machine, last }: History): string {
+  const parts = [
+    NOTICE,
+    table(selection, last),
+    ...(series === null || series.length === 0 ? [] : [wrap(SERIES_NOTICE, width).join('\n')]),
+    ...(series ?? []).map(seriesText),
+    notes(selection, machine).join('\n'),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}

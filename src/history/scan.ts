@@ -1,0 +1,46 @@
+/** Looks for run folders, and takes the stamp by which a changed one is noticed. */
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256 } from '../digest.js';
+import { MANIFEST_FILE } from '../manifest/evidence-index.js';
+import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
+
+const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
+
+async function isRun(folder: string): Promise<boolean> {
+  for (const file of [MANIFEST_FILE, PLAN_FILE, JOURNAL_FILE])
+    if (await exists(join(folder, file))) return true;
+  return false;
+}
+
+/** Run folders in a folder, by name; the folder itself when it is one. None when it does not exist. */
+export async function findRuns(folder: string): Promise<string[]> {
+  if (await isRun(folder)) return [folder];
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && (await isRun(path))) found.push(path);
+  }
+  return found.toSorted();
+}
+
+/** Lines `kind path size time` of everything below a folder. */
+async function listing(folder: string, inside = ''): Promise<string[]> {
+  const entries = await readdir(join(folder, inside), { withFileTypes: true });
+  const lines: string[] = [];
+  for (const entry of entries) {
+    const path = join(inside, entry.name);
+    if (entry.isDirectory()) lines.push(...(await listing(folder, path)));
+    else {
+      const { size, mtimeMs } = await lstat(join(folder, path));
+      lines.push(`${entry.isFile() ? 'file' : 'other'} ${path} ${size} ${mtimeMs}`);
+    }
+  }
+  return lines;
+}
+
+/** See `stamp` of a line of the index. @throws the system's error when the folder cannot be read */
+export async function stampOf(runFolder: string): Promise<string> {
+  const manifest = await readFile(join(runFolder, MANIFEST_FILE)).catch(() => Buffer.alloc(0));
+  return sha256([sha256(manifest), ...(await listing(runFolder)).toSorted()].join('\n'));
+}

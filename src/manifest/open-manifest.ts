@@ -1,0 +1,111 @@
+/** Opens the manifest of a run folder: who signed, and the statement that they signed. Nothing of the run itself is read yet. */
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { harnessVersion } from '../harness.js';
+import { openEnvelope, type SealedPayload } from './envelope.js';
+import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
+import { invalid } from './invalid.js';
+import { readManifest } from './manifest.js';
+import type { PublicKey } from './public-key.js';
+import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
+import { BUNDLE_FILE, bundleOf } from './sigstore-bundle.js';
+import { checkSsh, SSH_SIGNATURE_FILE } from './ssh-signature.js';
+import { PREDICATE_TYPE, type Statement, statementSchema } from './statement.js';
+import { parseStrictJson } from './strict-json.js';
+import { serializeTestResult, testResultOf } from './test-result.js';
+import { withVersions } from './versions.js';
+
+/** Which keys may have signed. */
+export interface KeyChoice {
+  /** A key file or a fingerprint; only this key will do. */
+  key?: string;
+  /** The keys of a trust policy; only one of these will do. Not together with `key`. */
+  among?: readonly PublicKey[];
+  /** The user's keys; the default folder unless a test gives another. */
+  keyFolder?: string;
+}
+
+/** A manifest whose signatures hold. */
+export interface OpenManifest {
+  signer: Signer;
+  statement: Statement;
+  /** The bytes of the statement that were signed. */
+  payload: Buffer;
+}
+
+const PAYLOAD_LIMITS = { file: MANIFEST_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
+
+/** Envelopes, key, signatures, and only then the payloads: the bytes that were signed are the bytes that are parsed. */
+export async function openManifest(runFolder: string, options: KeyChoice): Promise<OpenManifest> {
+  const bytes = await readRegular(runFolder, MANIFEST_FILE);
+  const { observation, testResult, firstLine } = readManifest(bytes);
+  const travelling = await readIfThere(runFolder, KEY_FILE);
+  const signer = await chooseSigner({
+    asked: options.key,
+    among: options.among,
+    travelling,
+    claimedKeyId: observation.claimedKeyId,
+    ...(options.keyFolder === undefined ? {} : { folder: options.keyFolder }),
+  });
+  const payload = openEnvelope(observation, signer.key, (claimed) => wrongKey(signer, claimed));
+  checkTravellingKey(travelling, signer.key);
+  const statement = readStatement(payload, signer);
+  checkTestResult(testResult, statement, signer);
+  await checkCopies(runFolder, { bytes, firstLine }, signer);
+  return { signer, statement, payload };
+}
+
+/** Line 2 says what follows from line 1, in the one spelling that it has. */
+function checkTestResult(sealed: SealedPayload, statement: Statement, signer: Signer): void {
+  const payload = openEnvelope(sealed, signer.key, (claimed) => wrongKey(signer, claimed));
+  if (!serializeTestResult(testResultOf(statement)).equals(payload))
+    throw withVersions(
+      invalid(MANIFEST_FILE, 'line 2 has a test result that does not follow from line 1'),
+      statement.predicate.harness.version,
+    );
+}
+
+/** What other tools read instead of the manifest must not say anything else. */
+async function checkCopies(
+  runFolder: string,
+  manifest: { bytes: Buffer; firstLine: string },
+  { key }: Signer,
+): Promise<void> {
+  const bundle = await readRegular(runFolder, BUNDLE_FILE);
+  if (!Buffer.from(bundleOf(manifest.firstLine, key.keyId)).equals(bundle))
+    throw invalid(BUNDLE_FILE, `is not the bundle of the first line of ${MANIFEST_FILE}`);
+  const sshSignature = await readIfThere(runFolder, SSH_SIGNATURE_FILE);
+  if (sshSignature) checkSsh(sshSignature, manifest.bytes, key);
+}
+
+/** Where every version of the statement names the harness. */
+const versionSchema = z.object({ predicate: z.object({ harness: z.object({ version: z.string() }) }) });
+
+function readStatement(payload: Buffer, signer: Signer): Statement {
+  const value = parseStrictJson(payload, PAYLOAD_LIMITS);
+  const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
+  if (type !== PREDICATE_TYPE) {
+    throw invalid(MANIFEST_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);
+  }
+  const parsed = statementSchema.safeParse(value);
+  if (!parsed.success) {
+    const error = invalid(MANIFEST_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
+    throw withVersions(
+      error,
+      versionSchema.safeParse(value).data?.predicate.harness.version ?? harnessVersion,
+    );
+  }
+  if (parsed.data.predicate.signer !== signer.key.keyId) {
+    throw invalid(
+      MANIFEST_FILE,
+      `was made by ${parsed.data.predicate.signer} and signed again by ${signer.key.keyId}`,
+    );
+  }
+  return parsed.data;
+}
+
+async function readIfThere(runFolder: string, path: string): Promise<Buffer | null> {
+  const there = await lstat(join(runFolder, path)).catch(() => null);
+  return there && readRegular(runFolder, path);
+}

@@ -1,0 +1,162 @@
+/**
+ * Rows as `llama-bench -o json` and `-o sql` write them (its fields of August 2026, in their order), so that scripts which read those read
+ * ours. One row a cell and arm. What llama-bench tells and `qualify` does not know is empty, or 0 where a number must stand.
+ */
+import { mean, sampleStandardDeviation } from 'simple-statistics';
+import { z } from 'zod';
+import type { EntryOf } from '../journal/entries.js';
+import type { Verdict } from '../verdict/schema.js';
+import { type ArmSamples, armSamplesOf, timedTokens } from './arm-samples.js';
+import type { ReportContext } from './context.js';
+
+type Value = string | number | boolean;
+export type LlamaBenchRow = Record<string, Value | readonly number[]>;
+
+const machineSchema = z.object({
+  cpu: z.object({ model: z.string() }),
+  gpus: z.array(z.object({ name: z.string().nullish() })).nullish(),
+});
+
+/** SQL types of llama-bench's table; every other column is TEXT. */
+const columnTypes: Record<string, 'INTEGER' | 'REAL'> = Object.fromEntries([
+  ...[
+    ...[
+      'build_number',
+      'model_size',
+      'model_n_params',
+      'n_batch',
+      'n_ubatch',
+      'n_threads',
+      'cpu_strict',
+      'poll',
+    ],
+    ...[
+      'n_gpu_layers',
+      'n_cpu_moe',
+      'main_gpu',
+      'no_kv_offload',
+      'flash_attn',
+      'embeddings',
+      'no_op_offload',
+      'no_host',
+    ],
+    ...['fit_target', 'fit_min_ctx', 'n_prompt', 'n_gen', 'n_depth', 'avg_ns', 'stddev_ns'],
+  ].map((name) => [name, 'INTEGER'] as const),
+  ...['avg_ts', 'stddev_ts'].map((name) => [name, 'REAL'] as const),
+]);
+
+/**
+ * What llama-bench calls a commit: eight digits of it. Arms that are one commit with other switches would fall into one row of its compare
+ * script, so that all but the first carry their name.
+ */
+function commitOf({ entries, plan }: ReportContext, arm: string): string {
+  const builds = entries.filter((entry): entry is EntryOf<'build'> => entry.kind === 'build');
+  const nameOf = (name: string): string => {
+    const revision = builds.find(({ arms }) => arms.includes(name))?.revision;
+    return (revision?.commit ?? revision?.tree ?? '').slice(0, 8) + (revision?.dirty ? '-dirty' : '');
+  };
+  const own = nameOf(arm);
+  const first = plan.arms.find(({ name }) => nameOf(name) === own)?.name;
+  return first === arm ? own : `${own}-${arm}`;
+}
+
+function modelOf({ plan, entries }: ReportContext): { filename: string; type: string; size: number } {
+  const { model } = plan;
+  const entry = entries.find((one): one is EntryOf<'model'> => one.kind === 'model');
+  const size = Number(entry?.sizeBytes ?? 0);
+  if ('simulated' in model) return { filename: 'simulated', type: 'simulated', size };
+  if ('path' in model) return { filename: model.path, type: '', size };
+  return {
+    filename: `${model.preset}-${model.experts}.gguf`,
+    type: `deepseek4 ${model.preset} ${model.experts}`,
+    size,
+  };
+}
+
+function rowOf(context: ReportContext, { cell, arm, summary }: ArmSamples): LlamaBenchRow {
+  const machine = machineSchema.safeParse(context.machine).data;
+  const session = context.entries.find((entry): entry is EntryOf<'session'> => entry.kind === 'session');
+  const launched = new Set(
+    context.entries.flatMap((entry) => (entry.kind === 'launch' && entry.arm === arm ? [entry.launch] : [])),
+  );
+  const ready = context.entries.find(
+    (entry): entry is EntryOf<'ready'> => entry.kind === 'ready' && launched.has(entry.launch),
+  );
+  const model = modelOf(context);
+  const samplesNs = summary.samples.map((rate) => Math.round((1e9 * timedTokens(cell)) / rate));
+  const spread = (values: number[]): number => (values.length < 2 ? 0 : sampleStandardDeviation(values));
+  const simulated = context.plan.simulation !== undefined;
+  const isPrefill = cell.phase === 'prefill';
+  return {
+    build_commit: commitOf(context, arm),
+    build_number: 0,
+    cpu_info: machine?.cpu.model ?? '',
+    gpu_info: machine?.gpus?.flatMap(({ name }) => name ?? []).join(', ') ?? '',
+    backends: simulated ? 'SIMULATED' : (context.plan.arms.find(({ name }) => name === arm)?.engine ?? ''),
+    model_filename: model.filename,
+    model_type: model.type,
+    model_size: model.size,
+    model_n_params: 0,
+    n_batch: cell.chunk,
+    n_ubatch: cell.chunk,
+    n_threads: ready?.witness.threads ?? 0,
+    cpu_mask: '',
+    cpu_strict: false,
+    poll: 0,
+    type_k: '',
+    type_v: '',
+    n_gpu_layers: 0,
+    n_cpu_moe: 0,
+    split_mode: '',
+    main_gpu: 0,
+    no_kv_offload: false,
+    flash_attn: -1,
+    devices: '',
+    tensor_split: '',
+    tensor_buft_overrides: '',
+    load_mode: '',
+    embeddings: false,
+    no_op_offload: 0,
+    no_host: false,
+    fit_target: 0,
+    fit_min_ctx: 0,
+    n_prompt: isPrefill ? cell.promptTokens : 0,
+    n_gen: isPrefill ? 0 : cell.generatedTokens,
+    n_depth: isPrefill ? 0 : cell.promptTokens,
+    test_time: session?.startedAt ?? '',
+    avg_ns: Math.round(mean(samplesNs)),
+    stddev_ns: Math.round(spread(samplesNs)),
+    avg_ts: mean(summary.samples),
+    stddev_ts: spread(summary.samples),
+    samples_ns: samplesNs,
+    samples_ts: summary.samples,
+  };
+}
+
+/** Rows of every cell and arm whose rates are proved, in the order of matrix and plan. */
+export const llamaBenchRows = (verdict: Verdict, context: ReportContext): LlamaBenchRow[] =>
+  armSamplesOf(verdict, context).map((samples) => rowOf(context, samples));
+
+/** An array of rows, with the samples, as `llama-bench -o json`. */
+export const renderLlamaBenchJson = (verdict: Verdict, context: ReportContext): string =>
+  `${JSON.stringify(llamaBenchRows(verdict, context), null, 2)}\n`;
+
+/** Table and rows as `llama-bench -o sql`, which has no samples. Quotes are doubled, as SQL wants it. */
+export function renderLlamaBenchSql(verdict: Verdict, context: ReportContext): string {
+  const rows = llamaBenchRows(verdict, context).map(
+    ({ samples_ns: _ns, samples_ts: _ts, ...row }) => row as Record<string, Value>,
+  );
+  const [first] = rows;
+  if (first === undefined) return '-- No cell has proved rates.\n';
+  const columns = Object.keys(first);
+  const table = columns.map((name) => `  ${name} ${columnTypes[name] ?? 'TEXT'}`).join(',\n');
+  const literal = (value: Value | undefined): string => {
+    const text = typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
+    return `'${text.replaceAll('\0', '').replaceAll("'", "''")}'`;
+  };
+  const inserts = rows.map(
+    (row) =>
+      `INSERT INTO llama_bench (${columns.join(', ')}) VALUES (${columns.map((name) => literal(row[name])).join(', ')});`,
+  );
+  return `CREATE TABLE IF NOT EXISTS llama_bench (\n${table}\n);\n\n${inserts.join('\n')}\n`;
+}

@@ -1,0 +1,156 @@
+/** `qualify bisect` and `qualify pr --bisect` by the real CLI: commits are built from git and measured by sessions. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bisectionSchema } from '../../src/bisect/result.js';
+import { processesWithVariable } from '../../src/machine/procfs.js';
+import { Home } from '../support/run-cli.js';
+import { ServedRepository, servedMatrix } from '../support/served-repository.js';
+
+/** Microseconds a token. */
+const FAST = 60;
+const SLOW = 90;
+
+interface Served {
+  home: Home;
+  repository: ServedRepository;
+  matrix: string;
+}
+
+function served(t: TestContext): Served {
+  const home = new Home();
+  t.after(() => home.remove());
+  return { home, repository: new ServedRepository(home), matrix: servedMatrix(home) };
+}
+
+const start = ({ home, repository, matrix }: Served, ...args: string[]) =>
+  home.start([...args, '--matrix', matrix, '--cell', '64/32'], { cwd: repository.folder });
+
+/** Nothing of a bisection is left in the repository or in the cache. */
+function assertClean({ home, repository }: Served): void {
+  const worktrees = home.path('cache', 'qualify', 'worktrees');
+  if (existsSync(worktrees)) assert.deepEqual(readdirSync(worktrees), []);
+  assert.equal(repository.git('worktree', 'list', '--porcelain').split('\n\n').length, 1);
+  assert.equal(repository.git('for-each-ref', 'refs/bisect'), '');
+  assert.equal(repository.git('status', '--porcelain', '--untracked-files=no'), '');
+}
+
+describe('qualify bisect', () => {
+  test('builds and measures commits, skips what does not build, and confirms the culprit', async (t) => {
+    const one = served(t);
+    const { repository, home } = one;
+    const good = repository.commitSpeed(FAST, 'c0');
+    repository.commitComment('c1');
+    const culprit = repository.commitSpeed(SLOW, 'c2');
+    repository.commitBroken('c3');
+    for (const name of ['c4', 'c5', 'c6']) repository.commitSpeed(SLOW, name);
+    const bad = repository.commitSpeed(SLOW, 'c7');
+    repository.write('README.md', 'words');
+    const head = repository.commit('words');
+    const result = await start(one, 'bisect', good, bad, '--json').finished;
+    assert.equal(result.exitCode, 0, result.stderr + result.stdout);
+    const found = bisectionSchema.parse(JSON.parse(result.stdout));
+    assert.deepEqual([found.result, found.culprit?.commit], ['confirmed', culprit]);
+    assert.deepEqual(
+      [found.confirmation?.outcome, found.confirmation?.base],
+      ['bad', repository.git('rev-parse', `${culprit}^`)],
+    );
+    const words = found.tried.map(({ subject, outcome, word }) => [subject, outcome, word]);
+    const bySubject = new Map(found.tried.map((tried) => [tried.subject, tried]));
+    assert.deepEqual(bySubject.get('c3')?.word, 'ERR_QUALIFY_BUILD_FAILED', JSON.stringify(words));
+    assert.deepEqual(bySubject.get('c1')?.word, 'same binary', JSON.stringify(words));
+    assert.match(String(bySubject.get('c2')?.effect?.deltaPercent), /^-33\.3/);
+    assert.ok(found.tried.length <= 5, JSON.stringify(words));
+
+    const folder = join(repository.folder, '.qualify', 'bisect', found.id);
+    assert.deepEqual(JSON.parse(readFileSync(join(folder, 'bisect.json'), 'utf8')), found);
+    const runs = [...found.tried, ...(found.confirmation ? [found.confirmation] : [])].flatMap(
+      ({ runs }) => runs,
+    );
+    assert.deepEqual(readdirSync(folder).toSorted(), ['bisect.json', ...runs].toSorted());
+    for (const run of runs) assert.equal((await home.run('verify', join(folder, run))).exitCode, 0, run);
+    assert.equal(repository.git('rev-parse', 'HEAD'), head);
+    assertClean(one);
+  });
+
+  test('leaves nothing when it is interrupted, and says what it has found', async (t) => {
+    const one = served(t);
+    const { repository, home } = one;
+    const good = repository.commitSpeed(FAST, 'c0');
+    for (const name of ['c1', 'c2', 'c3']) repository.commitSpeed(SLOW, name);
+    const started = start(one, 'bisect', good, 'HEAD');
+    // In the middle of the second session.
+    while (!/next [0-9a-f]{12}.*round 2 of 6/s.test(started.stderr())) {
+      assert.equal(started.child.exitCode, null, started.stderr());
+      await sleep(50);
+    }
+    assert.equal(
+      readdirSync(home.path('cache', 'qualify', 'worktrees')).length,
+      2,
+      'the worktree and its owner',
+    );
+    started.child.kill('SIGINT');
+    const { exitCode, stdout } = await started.finished;
+    assert.equal(exitCode, 12, started.stderr());
+    assert.match(
+      stdout,
+      /^Interrupted\. What was found until then:\nit is after [0-9a-f]{12}, and not after/,
+    );
+    const [id = ''] = readdirSync(join(repository.folder, '.qualify', 'bisect'));
+    const kept = JSON.parse(
+      readFileSync(join(repository.folder, '.qualify', 'bisect', id, 'bisect.json'), 'utf8'),
+    );
+    assert.deepEqual([kept.result, kept.tried.length], ['interrupted', 1]);
+    assert.deepEqual(processesWithVariable(home.mark), []);
+    assertClean(one);
+  });
+
+  test('wants one cell, and commits that there are, before anything is built', async (t) => {
+    const one = served(t);
+    const { home, repository, matrix } = one;
+    const good = repository.commitSpeed(FAST, 'c0');
+    repository.commitSpeed(SLOW, 'c1');
+    const refused = async (message: RegExp, ...args: string[]): Promise<void> => {
+      const { exitCode, stderr, stdout } = await home.start(['bisect', ...args], { cwd: repository.folder })
+        .finished;
+      assert.deepEqual([exitCode, stdout], [64, ''], stderr);
+      assert.match(stderr, message);
+    };
+    await refused(/has 2 cells.*--cell 64\/32/s, good, 'HEAD', '--matrix', matrix);
+    await refused(/has no cell "64\/64"/, good, 'HEAD', '--matrix', matrix, '--cell', '64/64');
+    await refused(/the same commit/, good, good, '--matrix', matrix, '--cell', '64/32');
+    await refused(/is an ancestor of GOOD/, 'HEAD', good, '--matrix', matrix, '--cell', '64/32');
+    assert.equal(existsSync(join(repository.folder, '.qualify')), false);
+    assert.equal(existsSync(home.path('cache', 'qualify', 'builds')), false);
+  });
+});
+
+describe('qualify pr --bisect', () => {
+  test('exits as git bisect run wants it, and with what ends it for all that is no answer', async (t) => {
+    const home = new Home();
+    t.after(() => home.remove());
+    const repository = new ServedRepository(home);
+    repository.commitBroken('broken');
+    const [base, head] = ['fake', 'other'].map((name) => `prebuilt:${home.fakeBuild(name)}`);
+    const matrix = home.fakeMatrix();
+    const code = async (...args: string[]): Promise<number | null> => {
+      const call = ['pr', '--matrix', matrix, '--bisect', '--cell', '64/32', ...args];
+      return (await home.start(call, { cwd: repository.folder }).finished).exitCode;
+    };
+    const arms = ['--base', base ?? '', '--head', head ?? ''];
+    assert.equal(await code(...arms), 0, 'good');
+    assert.equal(await code(...arms, '--plant-slowdown', '40%'), 1, 'bad');
+    assert.equal(await code(...arms, '--rounds', '2'), 125, 'undecided');
+    assert.equal(await code('--base', base ?? '', '--head', 'HEAD'), 125, 'it does not build');
+    assert.equal(await code(...arms, '--no-such-option'), 255);
+    assert.equal(await code(...arms, '--cell', 'no/such'), 255);
+    assert.equal(await code('--base', base ?? '', '--head', 'no-such'), 255);
+    assert.equal(
+      await code(...arms, '--out', home.folder),
+      255,
+      'a run folder in the way is not of the commit',
+    );
+  });
+});

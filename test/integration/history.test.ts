@@ -1,0 +1,142 @@
+/** `qualify history` by the real CLI, on run folders of many sessions. */
+import assert from 'node:assert/strict';
+import { appendFileSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { sha256 } from '../../src/digest.js';
+import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
+import { writeRun } from '../fixtures/run-folder.js';
+import { Home } from '../support/run-cli.js';
+
+/** The machine of the fixture's runs. */
+const MACHINE = sha256('machine');
+const INDEX = '.qualify/history.jsonl';
+
+/** A home with `count` runs, of which those from `slowFrom` on are slower by 10 %. */
+async function withRuns(t: TestContext, count: number, slowFrom = count): Promise<Home> {
+  const home = new Home();
+  t.after(() => home.remove());
+  const key = await generateKey('signer', home.path('signer'));
+  for (let at = 0; at < count; at++) {
+    const folder = home.path('.qualify', 'runs', `run-${String(at).padStart(2, '0')}`);
+    await writeRun(folder, {
+      nullRounds: 1,
+      msPerToken: (at < slowFrom ? 1 : 1.1) * (1 + 0.001 * ((at * 7) % 5)),
+      alterPlan: (plan) => {
+        plan.session = `session-${String(at).padStart(2, '0')}`;
+      },
+      alter: (draft) =>
+        draft.kind === 'session'
+          ? { ...draft, startedAt: `2026-11-29T11:${String(at).padStart(2, '0')}:00Z` }
+          : draft,
+    });
+    await seal(folder, key);
+  }
+  return home;
+}
+
+const history = async (home: Home, ...args: string[]) => {
+  const result = await home.run('history', '--machine', MACHINE.slice(0, 8), ...args);
+  assert.equal(result.exitCode, 0, result.stderr);
+  return result;
+};
+
+describe('qualify history', () => {
+  test('tells of runs that verify, newest first, and what changed in the machine', async (t) => {
+    const home = await withRuns(t, 20, 10);
+    const { stdout } = await history(home, '--cell', '32/32');
+    assert.match(stdout, /^never used for gating: rates of different sessions are not compared\n/);
+    assert.ok(stdout.indexOf('session-19') < stdout.indexOf('session-00'));
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /base lower from session-10 on: .* 10 and 10 sessions/);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /null lower from session-10 on/);
+    assert.ok(stdout.split('\n').every((line) => line.length <= 80));
+
+    const json = JSON.parse((await history(home, '--cell', '32/32', '--json')).stdout);
+    assert.deepEqual([json.evidence, json.mayGate, json.runs.length], ['directional', false, 20]);
+    assert.match(json.notice, /^never used for gating/);
+    assert.equal(json.series[0].shifts.base[0].session, 'session-10');
+    assert.deepEqual(json.runs[0].cells[0].null.n > 0, true);
+  });
+
+  test('keeps an index that can be deleted, and comes out the same', async (t) => {
+    const home = await withRuns(t, 3);
+    const first = await history(home);
+    const index = readFileSync(home.path(INDEX), 'utf8');
+    assert.equal(index.trimEnd().split('\n').length, 3);
+    const { mtimeMs } = statSync(home.path(INDEX));
+    assert.deepEqual((await history(home)).stdout, first.stdout);
+    assert.equal(statSync(home.path(INDEX)).mtimeMs, mtimeMs, 'nothing was checked, so nothing is written');
+
+    rmSync(home.path(INDEX));
+    assert.deepEqual((await history(home)).stdout, first.stdout);
+    assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
+
+    appendFileSync(home.path(INDEX), '{"holds": true}\n');
+    const mended = await history(home);
+    assert.match(mended.stderr, /1 line of .* could not be read/);
+    assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
+    await history(home, '--rebuild');
+    assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
+  });
+
+  test('takes from the index what did not change: a line that lies is believed until --rebuild', async (t) => {
+    const home = await withRuns(t, 1);
+    await history(home);
+    const index = readFileSync(home.path(INDEX), 'utf8');
+    writeFileSync(home.path(INDEX), index.replace('"session":"session-00"', '"session":"session-99"'));
+    assert.match((await history(home)).stdout, /session-99/);
+    assert.match((await history(home, '--rebuild')).stdout, /session-00/);
+  });
+
+  test('notices a run that changed after it was checked, and names it with the reason', async (t) => {
+    const home = await withRuns(t, 2);
+    await history(home);
+    const file = home.path('.qualify', 'runs', 'run-00', 'journal.jsonl');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"promptMs":', '"promptMs":1'));
+    const { stdout } = await history(home);
+    assert.match(
+      stdout,
+      /1 run does not verify and is left out:\n {2}\.qualify\/runs\/run-00\n {4}journal\.jsonl/,
+    );
+    assert.doesNotMatch(stdout, /session-00/);
+    const json = JSON.parse((await history(home, '--json')).stdout);
+    assert.deepEqual([json.runs.length, json.notVerified.length], [1, 1]);
+  });
+
+  test('names a run that did not come to its end', async (t) => {
+    const home = await withRuns(t, 2);
+    for (const file of [MANIFEST_FILE, 'verdict.json']) rmSync(home.path('.qualify', 'runs', 'run-01', file));
+    const { stdout } = await history(home);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /run-01 is not finished|run-01 .*not finished/);
+    assert.match(stdout, /\[ERR_QUALIFY_RUN_UNFINISHED\]/);
+  });
+
+  test('looks into more folders, once at a copy, and refuses a folder that is not there', async (t) => {
+    const home = await withRuns(t, 2);
+    cpSync(home.path('.qualify', 'runs', 'run-00'), home.path('copies', 'one'), { recursive: true });
+    assert.match((await history(home, '--runs', 'copies')).stdout, /1 run twice, of which one is told/);
+    const missing = await home.run('history', '--runs', 'nowhere');
+    assert.deepEqual([missing.exitCode, missing.stdout], [64, '']);
+    assert.match(missing.stderr, /there is no folder nowhere/);
+  });
+
+  test('tells of this machine unless told otherwise, and says how many runs are of others', async (t) => {
+    const home = await withRuns(t, 2);
+    const here = await home.run('history');
+    assert.match(here.stdout, /No run to tell of\./);
+    assert.match(here.stdout.replaceAll(/\s+/g, ' '), /2 runs of other machines \(--machine all\)/);
+    const all = await home.run('history', '--machine', 'all');
+    assert.match(all.stdout, /session-01/);
+    assert.equal((await home.run('history', '--machine', 'here')).exitCode, 64);
+  });
+
+  test('has nothing to tell where nothing ran, and makes no index there', async (t) => {
+    const home = new Home();
+    t.after(() => home.remove());
+    const result = await home.run('history');
+    assert.deepEqual([result.exitCode, result.stderr], [0, '']);
+    assert.match(result.stdout, /No run to tell of/);
+    assert.throws(() => statSync(home.path('.qualify')));
+  });
+});

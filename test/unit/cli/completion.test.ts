@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createFullProgram } from '../../../src/cli/main.js';
+import { renderManPage } from '../../../src/cli/man-page.js';
+import { builtInNames } from '../../../src/matrix/built-in.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const qualify = (...args: string[]): string =>
+  execFileSync(process.execPath, [join(root, 'bin/qualify.js'), ...args], { cwd: folder, encoding: 'utf8' });
+
+/** What is offered for the last word. */
+const offered = (...words: string[]): string[] =>
+  qualify('complete', '--', ...words)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(':'))
+    .map((line) => line.split('\t')[0] ?? '');
+
+describe('completion', () => {
+  test('offers commands, their options and the values of these', () => {
+    assert.deepEqual(offered('verif'), ['verify']);
+    assert.ok(offered('run', 'smoke', '--').includes('--rounds'));
+    assert.ok(offered('report', 'x', '--format', '').includes('llama-bench-sql'));
+  });
+
+  test('offers matrices where a matrix is wanted', () => {
+    assert.deepEqual(offered('run', ''), builtInNames());
+    assert.ok(offered('pr', '--matrix', '').includes('prefill-short'));
+  });
+
+  test('offers the sessions of the folder where a run is wanted, and nothing where there are none', () => {
+    assert.deepEqual(offered('verify', ''), []);
+    mkdirSync(join(folder, '.qualify', 'runs', '20261130-120000-abcdef'), { recursive: true });
+    assert.deepEqual(offered('verify', ''), ['20261130-120000-abcdef']);
+  });
+
+  test('works in bash', () => {
+    const script = join(folder, 'qualify.bash');
+    writeFileSync(script, qualify('completion', 'bash'));
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'qualify'),
+      `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/qualify.js')} "$@"\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const ask = `source ${script}; COMP_WORDS=(qualify kern); COMP_CWORD=1; COMP_LINE='qualify kern'; COMP_POINT=12
+      $(complete -p qualify | sed 's/.*-F \\([^ ]*\\).*/\\1/') qualify kern qualify 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    const reply = execFileSync('bash', ['-c', ask], { cwd: folder, encoding: 'utf8', env });
+    assert.match(reply, /^kernels\b/m);
+  });
+});
+
+describe('the manual page', () => {
+  test('is what npm run man writes, with every command in it', async () => {
+    const page = renderManPage(await createFullProgram());
+    assert.equal(readFileSync(join(root, 'docs/qualify.1'), 'utf8'), page, 'run: npm run man');
+    for (const name of ['run', 'verify', 'model quantize'])
+      assert.match(page, new RegExp(`^\\.SS ${name} `, 'm'));
+    assert.match(page, /^\\fB64\\fR$/m);
+  });
+
+  test('holds only requests that man has', async () => {
+    const requests = renderManPage(await createFullProgram()).match(/^\.[A-Za-z]+/gm) ?? [];
+    assert.deepEqual([...new Set(requests)].toSorted(), [
+      '.B',
+      '.I',
+      '.PP',
+      '.SH',
+      '.SS',
+      '.TH',
+      '.TP',
+      '.fi',
+      '.nf',
+    ]);
+  });
+});

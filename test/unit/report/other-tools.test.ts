@@ -1,0 +1,117 @@
+/** Formats of other tools: benchstat's and llama-bench's. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { z } from 'zod';
+import { renderBenchstat } from '../../../src/report/benchstat.js';
+import {
+  llamaBenchRows,
+  renderLlamaBenchJson,
+  renderLlamaBenchSql,
+} from '../../../src/report/llama-bench.js';
+import {
+  alterAnswers,
+  type JournalOptions,
+  makeJournal,
+  makePlan,
+  verdictOf,
+} from '../../fixtures/journal.js';
+
+const plan = makePlan({
+  cells: [
+    { promptTokens: 400, chunk: 512 },
+    { phase: 'decode', promptTokens: 64, chunk: 32, generatedTokens: 4 },
+  ],
+});
+const options: JournalOptions = { ms: ({ arm, round }) => (arm === 'base' ? 4000 : 2000) + round };
+const context = { plan, entries: makeJournal(plan, options) };
+const verdict = verdictOf(plan, options);
+const warm: JournalOptions = {
+  ...options,
+  alter: alterAnswers(
+    () => true,
+    () => ({ cacheN: 16 }),
+  ),
+};
+const refused = { verdict: verdictOf(plan, warm), context: { plan, entries: makeJournal(plan, warm) } };
+
+describe('benchstat text', () => {
+  const text = renderBenchstat(verdict, context);
+  const lines = text.split('\n');
+
+  test('is configuration, units and results, as the format of Go has them', () => {
+    for (const line of lines.filter((one) => one !== '')) {
+      assert.match(line, /^(?:[a-z]\S*: \S.*|Unit \S+( \S+=\S+)+|Benchmark\S+\t\d+(\t[\d.e+-]+ \S+)+)$/);
+    }
+  });
+
+  test('has one line a launch: its median, and the time of one request', () => {
+    const base = text.slice(text.indexOf('arm: base'), text.indexOf('arm: head'));
+    const results = base.split('\n').filter((line) => line.startsWith('BenchmarkPrefill/'));
+    assert.equal(results.length, plan.rounds.length);
+    assert.match(
+      results[0] ?? '',
+      /^BenchmarkPrefill\/cell=400_512\/tokens=400\/chunk=512\t\d+\t4000000000 ns\/op\t100 tok\/s$/,
+    );
+  });
+
+  test('names arms once for each cell, so that benchstat -col arm tells them apart', () => {
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('arm: ')),
+      ['arm: base', 'arm: head', 'arm: base', 'arm: head'],
+    );
+  });
+
+  test('has no line of a refused cell', () => {
+    assert.doesNotMatch(renderBenchstat(refused.verdict, refused.context), /^Benchmark/m);
+  });
+});
+
+describe('rows of llama-bench', () => {
+  const rows = llamaBenchRows(verdict, context);
+  const [first, second, decode] = rows;
+
+  test('are one a cell and arm, with the fields in the order of llama-bench', () => {
+    assert.equal(rows.length, 4);
+    const names = Object.keys(first ?? {});
+    assert.equal(names.length, 42);
+    assert.deepEqual(names.slice(0, 3), ['build_commit', 'build_number', 'cpu_info']);
+    assert.deepEqual(names.slice(-10), [
+      ...['n_prompt', 'n_gen', 'n_depth', 'test_time', 'avg_ns', 'stddev_ns', 'avg_ts', 'stddev_ts'],
+      ...['samples_ns', 'samples_ts'],
+    ]);
+  });
+
+  test('have every retained sample, and a decode cell as tokens at a depth', () => {
+    const samples = z.array(z.number()).parse(first?.samples_ts);
+    assert.equal(samples.length, plan.rounds.length * plan.protocol.samples);
+    assert.equal(first?.n_prompt, 400);
+    assert.deepEqual([decode?.n_prompt, decode?.n_gen, decode?.n_depth], [0, 4, 64]);
+    const [ns] = z.array(z.number()).parse(first?.samples_ns);
+    assert.equal(ns, 4_000_000_000);
+  });
+
+  test('keep apart arms that are one commit with other switches', () => {
+    assert.notEqual(first?.build_commit, second?.build_commit);
+  });
+
+  test('are JSON, and SQL whose quotes are doubled', () => {
+    const parsed = z
+      .array(z.looseObject({ avg_ts: z.number() }))
+      .parse(JSON.parse(renderLlamaBenchJson(verdict, context)));
+    assert.equal(parsed.length, 4);
+    const machine = { cpu: { model: "O'Brien's CPU" }, gpus: [] };
+    const sql = renderLlamaBenchSql(verdict, { ...context, machine });
+    assert.match(
+      sql,
+      /^CREATE TABLE IF NOT EXISTS llama_bench \(\n {2}build_commit TEXT,\n {2}build_number INTEGER,/,
+    );
+    assert.equal(sql.match(/^INSERT INTO llama_bench \(build_commit, .*\) VALUES \('.*'\);$/gm)?.length, 4);
+    assert.match(sql, /'O''Brien''s CPU'/);
+    assert.doesNotMatch(sql, /samples_/);
+  });
+
+  test('are none of a refused cell', () => {
+    assert.deepEqual(llamaBenchRows(refused.verdict, refused.context), []);
+    assert.match(renderLlamaBenchSql(refused.verdict, refused.context), /^-- /);
+  });
+});
