@@ -7,7 +7,13 @@ import { engineRepository } from '../revision/resolve.js';
 import { compareRuns, runFolders } from './compare-runs.js';
 import { leverOption } from './options.js';
 import { DEFAULT_MATRIX, LEVER_HELP, revisionMatrix } from './revision-matrix.js';
-import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
+import {
+  askedBy,
+  challengeOption,
+  runAndPrint,
+  type SessionFlags,
+  sessionOptions,
+} from './session-command.js';
 
 interface CompareFlags extends SessionFlags {
   matrix: string;
@@ -26,6 +32,7 @@ export function register(program: Command): void {
       .argument('<others...>', 'one or more of the same')
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
       .addOption(leverOption())
+      .addOption(challengeOption())
       .addHelpText(
         'after',
         `${LEVER_HELP}\nOf several revisions it is the last that runs without its levers.\n${RUNS_HELP}`,
@@ -40,7 +47,10 @@ export function register(program: Command): void {
     const names = armNames(revisions);
     const compared = revisions.map((revision, index) => ({ name: names[index] ?? revision, revision }));
     const arms = withLeverOff(compared, flags.lever);
-    await runAndPrint(revisionMatrix(flags.matrix, arms), await engineRepository(process.cwd()), flags);
+    const repository = await engineRepository(process.cwd());
+    await runAndPrint(revisionMatrix(flags.matrix, arms), repository, flags, {
+      challenge: askedBy(flags, flags.matrix),
+    });
   });
 }
 

@@ -1,14 +1,16 @@
 /** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { QualifyError } from '../errors.js';
 import { renderCtrf } from '../gate/ctrf.js';
 import { gate } from '../gate/gate.js';
+import { writeGithub } from '../gate/github/write.js';
 import { renderJunit } from '../gate/junit.js';
 import { renderGateMarkdown } from '../gate/markdown.js';
 import { POLICY_FILE } from '../gate/policy.js';
 import { renderGateText } from '../gate/text.js';
+import { makeFolder } from '../make-folder.js';
 import { RUNS } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
 
@@ -20,11 +22,13 @@ interface Options {
   manifests?: string[];
   waivers?: string[];
   challenge?: string[];
+  attestations?: string[];
   policyFromDisk?: true;
   json?: true;
   markdown?: string;
   junit?: string;
   ctrf?: string;
+  github?: string;
 }
 
 const HELP = `
@@ -53,12 +57,14 @@ export function register(program: Command): void {
     .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
     .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)
     .option('--challenge <file>', 'a challenge that was issued for this change (repeatable)', collect)
+    .option('--attestations <file>', 'summaries that verifiers signed (repeatable)', collect)
     .option('--repository <folder>', 'a folder of the repository', '.')
     .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
     .option('--json', 'print the decision as JSON')
     .option('--markdown <file>', 'write it as Markdown, too')
     .option('--junit <file>', 'write it as JUnit XML, too')
     .option('--ctrf <file>', 'write it as CTRF JSON, too')
+    .option('--github <folder>', 'write what GitHub shows of it, too, as `qualify github` does')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const decision = await gate({
@@ -69,6 +75,7 @@ export function register(program: Command): void {
         manifests: options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder)),
         waivers: options.waivers ?? ['waivers'].filter((folder) => existsSync(folder)),
         challenges: options.challenge ?? [],
+        attestations: options.attestations ?? [],
         policyFromDisk: options.policyFromDisk === true,
         onProgress: note,
       });
@@ -78,6 +85,7 @@ export function register(program: Command): void {
         [options.ctrf, renderCtrf],
       ];
       for (const [path, render] of files) if (path !== undefined) writeOutput(path, render(decision));
+      if (options.github !== undefined) await writeGithub(decision, options.github);
       if (options.json) answerJson(decision);
       else answer(renderGateText(decision));
       process.exitCode = decision.exitCode;
@@ -88,7 +96,7 @@ export function register(program: Command): void {
 function writeOutput(path: string, text: string): void {
   const partial = `${path}.partial`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(partial, text);
     renameSync(partial, path);
   } catch (cause) {

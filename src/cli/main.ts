@@ -45,9 +45,21 @@ const COMMANDS: Record<
     summary: 'how far verdicts can be believed: error rates of the rule, noise of the machine',
     load: () => import('./calibrate.js'),
   },
+  challenge: {
+    summary: 'issue a challenge: the question that a run must answer, for one change and matrix',
+    load: () => import('./challenge.js'),
+  },
   verify: {
     summary: 'check the signature of a run, every digest, and every number against the journal',
     load: () => import('./verify.js'),
+  },
+  pack: {
+    summary: 'check a run and pack it into one file, the same bytes on any machine',
+    load: () => import('./pack.js'),
+  },
+  unpack: {
+    summary: 'unpack the archive of a run, if it holds: the archive may come from anybody',
+    load: () => import('./unpack.js'),
   },
   gate: {
     summary: 'decide whether a change may be merged, by a policy and the signed runs that are there',
@@ -92,7 +104,18 @@ const COMMANDS: Record<
     summary: 'the kernels by themselves: parity with their references, and speed',
     load: () => import('./kernels.js'),
   },
-  keys: { summary: 'make and list the keys that sign runs', load: () => import('./keys.js') },
+  init: {
+    summary: 'write a first matrix, policy, trust policy and workflows for this repository',
+    load: () => import('./init.js'),
+  },
+  keys: {
+    summary: 'make, list, replace and export the keys that sign runs, and say whom to trust',
+    load: () => import('./keys.js'),
+  },
+  github: {
+    summary: "write what GitHub shows of a gate's decision: summary, comment, check run, annotations",
+    load: () => import('./github.js'),
+  },
   completion: {
     summary: 'print a script that makes your shell complete commands, options, matrices and runs',
     load: () => import('./completion.js'),

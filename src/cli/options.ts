@@ -22,6 +22,18 @@ export function percentUpTo(maximum: number): (text: string) => number {
   };
 }
 
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A parser of durations as `30m`, `12h` or `7d`, up to a number of days. Answers milliseconds. */
+export function durationUpTo(days: number): (text: string) => number {
+  return (text) => {
+    const [, count, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
+    const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN);
+    if (ms <= days * 86_400_000) return ms;
+    throw new InvalidArgumentError(`Write it as 30m, 12h or 7d, up to ${days}d.`);
+  };
+}
+
 /** `NAME=VALUE` of a switch, collected into one record. */
 export function switchValue(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([A-Z][A-Z0-9_]*)=(.*)$/.exec(text) ?? [];

@@ -20,7 +20,7 @@ export function styled(format: Format, text: string, stream: NodeJS.WriteStream 
 
 /** Writes the answer, ended by one line feed. */
 export function answer(text: string): void {
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  process.stdout.write(inert(text.endsWith('\n') ? text : `${text}\n`));
 }
 
 /** Writes one JSON document as the answer. */
@@ -30,7 +30,7 @@ export function answerJson(value: unknown): void {
 
 /** Says something beside the answer. */
 export function note(text: string): void {
-  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+  process.stderr.write(inert(text.endsWith('\n') ? text : `${text}\n`));
 }
 
 /** A piece of work that goes on. */
@@ -73,7 +73,7 @@ function inLog(stream: NodeJS.WriteStream): Progress {
       last = share;
       if (share < next) return;
       next = (Math.floor(share / PLAIN_STEP) + 1) * PLAIN_STEP;
-      stream.write(`${printable(text)}\n`);
+      stream.write(inert(`${printable(text)}\n`));
     },
     end(text) {
       if (text !== undefined) stream.write(`${text}\n`);
@@ -91,6 +91,16 @@ export function printable(text: string): string {
   return text.replace(/(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
+}
+
+/**
+ * `text` without what a CI service takes for a command: `::name …::` at the start of a line, `##[name]` and `##vso[name]` anywhere. The spelling
+ * that stands there instead means the same in JSON, where the first cannot be.
+ */
+export function inert(text: string): string {
+  return text
+    .replace(/^((?:[^\S\r\n\u2028\u2029]|\x85)*):(?=:)/gm, '$1\\u003a')
+    .replace(/##(?=\w*\[)/g, '#\\u0023');
 }
 
 /** `1.5 MB`: bytes as people read them, in powers of 1000. */

@@ -1,44 +1,69 @@
 /** `qualify report`: renders a run folder again, once it has stood up to every check of `qualify verify`. */
 import { type Command, Option } from 'commander';
-import { verifyRun } from '../manifest/verify.js';
+import { QualifyError } from '../errors.js';
+import { INDEX_FILE } from '../manifest/evidence-index.js';
+import { withRunFolder } from '../manifest/unpack.js';
+import { type Verification, verifyRun } from '../manifest/verify.js';
 import { renderBenchstat } from '../report/benchstat.js';
 import type { ReportContext } from '../report/context.js';
 import { renderCsv } from '../report/csv.js';
+import { renderHtml } from '../report/html/page.js';
 import { renderLlamaBenchJson, renderLlamaBenchSql } from '../report/llama-bench.js';
 import { renderMarkdown } from '../report/markdown.js';
 import { renderTable } from '../report/table.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, note } from './output.js';
 import { describeTrust } from './verify.js';
+import { requireOutside, writeAnswer } from './write-answer.js';
+
+type Render = (verdict: Verdict, context: ReportContext) => string | Promise<string>;
 
 const renderers = {
   table: renderTable,
   markdown: renderMarkdown,
+  html: renderHtml,
   json: (verdict: Verdict, _: ReportContext) => serializeVerdict(verdict),
   csv: renderCsv,
   benchstat: renderBenchstat,
   'llama-bench-json': renderLlamaBenchJson,
   'llama-bench-sql': renderLlamaBenchSql,
-};
+} satisfies Record<string, Render>;
 
-async function report(run: string, { format }: { format: keyof typeof renderers }): Promise<void> {
+interface ReportFlags {
+  format: keyof typeof renderers;
+  out?: string;
+}
+
+/** What the signature covers, as a page tells it. */
+function sealedOf({ signer, statement }: Verification): NonNullable<ReportContext['sealed']> {
+  const index = statement.subject.find(({ name }) => name === INDEX_FILE)?.digest;
+  if (index === undefined || !('sha256' in index)) throw new Error('a verified statement names its index');
+  return { indexSha256: index.sha256, signer: signer.key.keyId };
+}
+
+async function report(run: string, { format, out }: ReportFlags): Promise<void> {
   const folder = findRun(run);
+  if (format === 'html' && out === undefined && process.stdout.isTTY === true) {
+    throw new QualifyError('ERR_QUALIFY_USAGE', 'a page of HTML is no answer for a terminal', {
+      exit: 'usage',
+      hint: 'Name a file: --out report.html',
+    });
+  }
+  if (out !== undefined) requireOutside(out, folder);
   // A report that looks like ours is believed: what does not hold is never rendered.
+  const verification = await withRunFolder(folder, (run) => verifyRun(run));
   const {
     signer,
-    statement,
     record: { verdict, ...record },
-  } = await verifyRun(folder);
+  } = verification;
   // Files get the same bytes wherever they are rendered; only the terminal names the folder as the user did.
   const place = format === 'table' ? { runFolder: folder } : {};
-  const [index] = statement.subject;
-  const seal =
-    index !== undefined && 'sha256' in index.digest
-      ? { seal: { evidenceSha256: index.digest.sha256, keyId: signer.key.keyId } }
-      : {};
-  answer(renderers[format](verdict, { ...record, ...place, ...seal }));
+  const render: Render = renderers[format];
+  const text = await render(verdict, { ...record, ...place, sealed: sealedOf(verification) });
+  if (out === undefined) answer(text);
+  else await writeAnswer(out, text);
   note(
     `Checked: every number follows from the journal, signed by ${signer.key.keyId}\n(${describeTrust(signer)}).`,
   );
@@ -48,11 +73,19 @@ export function register(program: Command): void {
   program
     .command('report')
     .description('check a finished run and print its report, the losing cell first')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .addOption(new Option('--format <format>', 'how').choices(Object.keys(renderers)).default('table'))
+    .option('--out <file>', 'write it to a file, whole or not at all, outside of the run folder')
     .addHelpText(
       'after',
-      '\nExits 16, naming the file, when anything in the folder does not hold; see `qualify verify`.',
+      `
+  qualify report RUN                                     as the session printed it
+  qualify report RUN --format html --out report.html     one page with charts, for a browser
+  qualify report RUN --format csv                        every sample of proved cells
+  qualify report RUN --format benchstat > run.txt        then: benchstat -col arm run.txt
+  qualify report RUN --format llama-bench-sql | sqlite3 llama-bench.sqlite
+
+Exits 16, naming the file, when anything in the folder does not hold; see \`qualify verify\`.`,
     )
     .action(report);
 }

@@ -1,15 +1,17 @@
 /** What `run`, `pr` and `compare` share: their options, a session, and what they print of it. */
 import { relative } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { failuresOfLast, launchUnderWay, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry } from '../journal/entries.js';
+import { readChallenge } from '../manifest/challenge-file.js';
 import { FINAL_FAILURES } from '../manifest/replay-order.js';
 import { plantSlowdown } from '../matrix/planted.js';
 import type { Matrix } from '../matrix/schema.js';
 import { switchWarnings } from '../matrix/switch-names.js';
 import { renderTable } from '../report/table.js';
 import { wrap } from '../report/wrap.js';
+import type { Asked } from '../session/answer-challenge.js';
 import type { SessionProgress } from '../session/context.js';
 import { runSession, type SessionResult } from '../session/session.js';
 import { serializeVerdict } from '../verdict/serialize.js';
@@ -17,6 +19,7 @@ import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
 import { cellOption, plantOption, wholeNumber } from './options.js';
 import { answer, note, startProgress } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
 
 export interface SessionFlags {
   rounds?: number;
@@ -26,6 +29,7 @@ export interface SessionFlags {
   plantSlowdown?: number;
   wait?: true;
   json?: true;
+  challenge?: string;
 }
 
 const MOST_ROUNDS = 96;
@@ -45,12 +49,31 @@ export const sessionOptions = (command: Command): Command =>
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print verdict.json instead of the table');
 
+/** `--challenge`, for commands whose plan is all of a matrix. */
+export const challengeOption = (): Option =>
+  new Option(
+    '--challenge <file>',
+    'answer this challenge (see qualify challenge): it gives the seed, and the whole matrix is run',
+  ).conflicts(['seed', 'rounds', 'cell', 'plantSlowdown']);
+
+/** The challenge of `--challenge`, to be answered by the matrix as it was named; undefined without the option. */
+export const askedBy = (flags: SessionFlags, matrix: string): Asked | undefined =>
+  flags.challenge === undefined
+    ? undefined
+    : { challenge: readChallenge(flags.challenge), matrix: loadRealMatrix(matrix) };
+
+interface RunChoices {
+  challenge?: Asked | undefined;
+  /** The exit code; the verdict's when absent. */
+  codeOf?: ((result: SessionResult) => number) | undefined;
+}
+
 /** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code: the verdict's, unless told. */
 export function runAndPrint(
   matrix: Matrix,
   repository: string,
   flags: SessionFlags,
-  codeOf?: (result: SessionResult) => number,
+  { challenge, codeOf }: RunChoices = {},
 ): Promise<void> {
   for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
   return withProgress(
@@ -62,6 +85,7 @@ export function runAndPrint(
         folder: process.cwd(),
         out: flags.out,
         seed: flags.seed,
+        challenge,
         rounds: flags.rounds,
         cells: flags.cell,
         wait: flags.wait === true,

@@ -1,35 +1,83 @@
 /** `qualify verify`: checks a run folder, whoever made it. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { QualifyError } from '../errors.js';
+import { attest } from '../manifest/attest.js';
+import { loadSigningKey } from '../manifest/signing-key.js';
+import { judgeTrust } from '../manifest/trust-judgement.js';
+import { type Role, roleSchema } from '../manifest/trust-policy.js';
+import { withRunFolder } from '../manifest/unpack.js';
+import type { Summary } from '../manifest/verification-summary.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
-import { findRun, RUN_ARGUMENT } from './find-run.js';
-import { answer, answerJson } from './output.js';
+import { type TrustedVerification, verifyTrusted } from '../manifest/verify-trusted.js';
+import { wrap } from '../report/wrap.js';
+import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
+import { describeAnswer, issuedChallenge } from './issued-challenge.js';
+import { answer, answerJson, note } from './output.js';
 
 interface Options {
   key?: string;
+  trust?: string;
+  role: Role;
+  attestations: string[];
+  attest?: string;
+  as?: string;
+  challenge?: string;
+  matrix?: string;
   json?: true;
   explain?: true;
 }
+
+/** What the answer depends on. */
+type Shown = Pick<Options, 'explain' | 'attest' | 'challenge'>;
+
+/** A run that holds; `trust` is there when a policy judged its signer. */
+type Verified = Verification & Partial<Pick<TrustedVerification, 'trust'>>;
 
 export function register(program: Command): void {
   program
     .command('verify')
     .description('check the signature of a run, every digest, and every number against the journal')
-    .argument('<run>', RUN_ARGUMENT)
+    .argument('<run>', RUN_OR_ARCHIVE)
     .option('--key <key>', 'take only this signer: a .pub.pem or .pub file, or a fingerprint SHA256:…')
-    .option('--explain', 'say what each check found')
+    .option('--challenge <file>', 'the run must answer this challenge, which you issued')
+    .option('--matrix <matrix>', 'the matrix of the challenge, where it is not built in')
+    .addOption(
+      new Option('--trust <file>', 'take only a signer whom this trust policy trusts').conflicts('key'),
+    )
+    .addOption(
+      new Option('--role <role>', 'the role that the policy must give the signer')
+        .choices(roleSchema.options)
+        .default('observer'),
+    )
+    .addOption(
+      new Option('--attestations <file...>', 'what verifiers of the policy attested before').default(
+        [],
+        'none',
+      ),
+    )
+    .option('--attest <file>', 'write a summary of the verification (SLSA VSA), signed by a key of yours')
+    .option('--as <name>', 'the key that signs the summary (default: the one that signs your runs)')
+    .option('--explain', 'say what each check found, and what no check can find')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      '\nExits 0 when everything holds, whatever the verdict of the run is, and 16 when anything does not.\n' +
-        'Without --key, only a key of your own folder (see `qualify keys list`) says who signed.',
+      '\nExits 0 when everything holds, whatever the verdict of the run is, and 16 when\n' +
+        'anything does not, or the signer is not trusted. Without --key and --trust, only\n' +
+        'a key of your own folder (see `qualify keys list`) says who signed.\n' +
+        'A trust policy says whose keys count, for what, on which machines and when:\n' +
+        '  qualify keys add alice.pub --role observer --trust qualify.trust.json\n' +
+        '  qualify verify RUN --trust qualify.trust.json --explain',
     )
     .action(async (name: string, options: Options) => {
+      requirePolicy(options);
       const run = findRun(name);
       try {
-        const verification = await verifyRun(run, options.key === undefined ? {} : { key: options.key });
-        if (options.json) answerJson(toJson(run, verification));
-        else answer(toText(run, verification, options));
+        const { verification, summary } = await withRunFolder(run, async (folder) => {
+          const found = await verify(folder, options);
+          return { verification: found, summary: await summarise(folder, found, options) };
+        });
+        if (options.json) answerJson(toJson(run, verification, summary, options));
+        else answer(toText(run, verification, summary, options));
       } catch (error) {
         // A failed check is an answer too: --json says it on stdout, and main.ts on stderr with the exit code.
         if (options.json && error instanceof QualifyError) answerJson(failureToJson(run, error));
@@ -38,25 +86,98 @@ export function register(program: Command): void {
     });
 }
 
-function toText(run: string, { signer, statement, checks }: Verification, options: Options): string {
+/** What a policy is needed for. */
+function requirePolicy({ trust, role, attestations, attest: file, as }: Options): void {
+  const asked = Object.entries({
+    '--role': trust === undefined && role !== 'observer',
+    '--attestations': trust === undefined && attestations.length > 0,
+    '--attest': trust === undefined && file !== undefined,
+    '--as': file === undefined && as !== undefined,
+  }).find(([, missing]) => missing)?.[0];
+  if (asked === undefined) return;
+  const needs = asked === '--as' ? '--attest' : '--trust';
+  throw new QualifyError('ERR_QUALIFY_USAGE', `${asked} means nothing without ${needs}`, {
+    exit: 'usage',
+    hint: `Give ${needs} FILE too, or leave it out.`,
+  });
+}
+
+function verify(runFolder: string, options: Options): Promise<Verified> {
+  const { key, trust, role, attestations } = options;
+  const challenge = issuedChallenge(options);
+  if (trust !== undefined)
+    return verifyTrusted(runFolder, { trust, role, attestations, now: new Date(), challenge });
+  return verifyRun(runFolder, { ...(key !== undefined && { key }), ...(challenge && { challenge }) });
+}
+
+/** Writes the summary that was asked for, and says so when nobody would count it. */
+async function summarise(run: string, verification: Verified, options: Options): Promise<Summary | null> {
+  const { trust } = verification;
+  if (options.attest === undefined || trust === undefined) return null;
+  const key = await loadSigningKey(options.as);
+  const at = new Date();
+  const time = at.toISOString();
+  const asked = { key: key.publicKey, machineId: null, startedAt: time, finishedAt: time, issuedAt: null };
+  const judgement = judgeTrust(
+    trust.policy,
+    { ...asked, role: 'verifier', evidenceSha256: null, attestations: [] },
+    at,
+  );
+  const summary = await attest({
+    ...{ path: options.attest, runFolder: run, verification, key, at },
+    policy: { path: trust.path, bytes: trust.bytes },
+  });
+  if (!judgement.trusted) note(`Nobody under ${trust.path} will count this summary: ${judgement.message}`);
+  return summary;
+}
+
+const COLUMNS = 80;
+const INDENT = 13;
+
+/** `  name       what was found`, in lines of 80 columns. */
+function explained(name: string, found: string): string {
+  const lines = wrap(found, COLUMNS - INDENT);
+  return lines.map((line, at) => `  ${(at === 0 ? name : '').padEnd(INDENT - 3)} ${line}\n`).join('');
+}
+
+/** What is said of a run that holds. */
+export function toText(run: string, verified: Verified, summary: Summary | null, options: Shown): string {
+  const { signer, statement, checks } = verified;
   const { predicate } = statement;
-  const explained = options.explain ? checks.map(({ name, found }) => `  ${name.padEnd(10)} ${found}\n`) : [];
   return [
     `verified ${run}\n`,
-    ...explained,
+    ...(options.explain ? checks.map(({ name, found }) => explained(name, found)) : []),
+    ...(options.explain && !verified.trust
+      ? [explained('trust', 'not judged: --trust FILE holds the signer to a trust policy')]
+      : []),
     `  signed by  ${signer.key.keyId} (${describeTrust(signer)})\n`,
     `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
+    ...describeAnswer(predicate.challenge, options),
     ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
     `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
     ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
+    ...(summary
+      ? [
+          `  attested   ${summary.predicate.verificationResult} at ${summary.predicate.timeVerified}, in ${options.attest}\n`,
+        ]
+      : []),
+    ...(options.explain ? [explained('believed', BELIEVED)] : []),
   ].join('');
 }
+
+/** What no check can find, in one line, and where the rest of it is. */
+const BELIEVED =
+  "the signer's word, since nothing in the folder can contradict it: what else ran on the machine, its clock and logs, that the " +
+  'binary is of that commit and gave the answers, and that no run was thrown away. See "What a manifest does not prove" in ' +
+  'docs/manifest.md';
 
 /** Why the key of a run is believed, or that nobody vouches for it. */
 export function describeTrust({ trust, name }: Verification['signer']): string {
   switch (trust) {
     case 'asked':
       return 'the key you asked for';
+    case 'policy':
+      return 'trusted by the policy you gave';
     case 'own':
       return `your own key "${name}"`;
     case 'trusted':
@@ -66,12 +187,19 @@ export function describeTrust({ trust, name }: Verification['signer']): string {
   }
 }
 
-function toJson(run: string, { signer, statement, checks }: Verification): object {
+/** The same for programs. */
+export function toJson(run: string, verified: Verified, summary: Summary | null, options: Shown): object {
+  const { signer, statement, checks, trust } = verified;
+  const { challenge } = statement.predicate;
   return {
     schemaVersion: 1,
     verified: true,
     run,
     signer: { keyId: signer.key.keyId, trust: signer.trust, name: signer.name },
+    challenge:
+      challenge === undefined ? null : { nonce: challenge.nonce, confirmed: options.challenge !== undefined },
+    trust: trust ? { policy: trust.path, sha256: trust.sha256, role: trust.role, entry: trust.entry } : null,
+    attested: summary ? { file: options.attest, result: summary.predicate.verificationResult } : null,
     checks,
     statement,
   };

@@ -55,7 +55,7 @@ export function register(program: Command): void {
       const now = Date.now();
       const expiresAt = new Date(now + options.expires).toISOString();
       const terms = { matrix, cell, reason, head, issuedAt: new Date(now).toISOString(), expiresAt };
-      await writeNew(out, signWaiver(terms, key));
+      await writeNew(out, await signWaiver(terms, key));
       if (!out.endsWith(WAIVER_ENDING)) note(`The gate reads only files that end in ${WAIVER_ENDING}.`);
       answer(`${out}: ${cell} of ${matrix} at ${head.commit}, until ${expiresAt}, by ${key.publicKey.keyId}`);
     });

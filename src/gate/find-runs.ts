@@ -4,13 +4,13 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
-import { INDEX_FILE } from '../manifest/evidence-index.js';
+import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
 
 /** A folder that has one of these says that it is a run. */
-const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE];
+const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
 /** Folders below the one that is named: `manifests/2026/run`. */
 const DEPTH = 2;
 

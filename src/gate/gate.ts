@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
+import { readAttestations } from '../manifest/attestations.js';
 import { parseStrictJson } from '../manifest/strict-json.js';
+import { policyKeys } from '../manifest/trust-run.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { baseOf, factsOf, headOf, repositoryAt } from './commits.js';
 import { decide } from './decide.js';
@@ -25,6 +27,8 @@ export interface GateOptions {
   manifests: readonly string[];
   waivers: readonly string[];
   challenges: readonly string[];
+  /** Files with summaries of verifiers. */
+  attestations?: readonly string[];
   policyFromDisk: boolean;
   /** RFC 3339; the time of day unless a test gives another. */
   now?: string;
@@ -74,6 +78,10 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     policy: rules.policy,
     source: rules.source,
     trust: rules.trust,
+    attestations: await readAttestations(
+      options.attestations ?? [],
+      policyKeys(rules.trust, rules.policy.trust),
+    ),
     matrices: rules.matrices,
     head,
     base,

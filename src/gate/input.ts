@@ -1,6 +1,7 @@
 /** What a decision is made of: everything read, nothing judged. Plain data, so that `decide` needs no file, no git and no clock. */
 import type { Fingerprint } from '../machine/fingerprint.js';
 import type { Statement } from '../manifest/statement.js';
+import type { Attestation } from '../manifest/trust-judgement.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import type { Matrix } from '../matrix/schema.js';
 import type { Challenge } from '../plan/challenge.js';
@@ -54,6 +55,8 @@ export interface GateInput {
   /** Of `policy` as it was read. */
   source: GateDecision['policy'];
   trust: TrustPolicy;
+  /** What verifiers said of evidence, for keys that were compromised later. */
+  attestations: readonly Attestation[];
   /** Of each requirement, in order, the matrix that it means; null where the policy names a digest. */
   matrices: readonly (Matrix | null)[];
   head: GateDecision['head'];

@@ -3,6 +3,7 @@
  * Pure.
  */
 import { counted } from '../counted.js';
+import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import type { Reason } from './decision.js';
@@ -19,8 +20,6 @@ export interface RunJudgement {
   arms: string[];
 }
 
-/** Clocks of two machines may differ by so much. */
-const CLOCK_TOLERANCE_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
 const short = (commit: string): string => commit.slice(0, 12);
 const reason = (code: string, message: string): Reason => ({ code, message });
@@ -46,10 +45,12 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
 export const endOf = ({ statement: { predicate } }: VerifiedRun): string =>
   predicate.finishedAt ?? predicate.startedAt;
 
-function judgeTrust({ trust, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
-  const { signer, machine } = run.statement.predicate;
-  const signed = { keyId: signer, role: 'observer' as const, signedAt: endOf(run), machineId: machine.id };
-  const against = judgeSigner(trust, signed, decidedAt);
+function judgeTrust(input: GateInput, { statement, plan, digest }: VerifiedRun): Reason[] {
+  const { signer: keyId, machine, startedAt, finishedAt } = statement.predicate;
+  const against = judgeSigner(input, {
+    ...{ keyId, role: 'observer', machineId: machine.id, startedAt, finishedAt },
+    ...{ issuedAt: plan.challenge?.issuedAt ?? null, evidenceSha256: digest },
+  });
   return against === null ? [] : [against];
 }
 
@@ -134,11 +135,8 @@ function noteBase({ head, commits }: GateInput, { statement }: VerifiedRun): Rea
 }
 
 function judgeAge({ policy, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
-  const now = Date.parse(decidedAt);
   const times = [run.statement.predicate.startedAt, endOf(run)].map((time) => Date.parse(time));
-  if (times.some((time) => time > now + CLOCK_TOLERANCE_MS))
-    return [reason('future-dated', `it says that it ended at ${endOf(run)}, which is to come`)];
-  const days = (now - Math.min(...times)) / DAY_MS;
+  const days = (Date.parse(decidedAt) - Math.min(...times)) / DAY_MS;
   if (days <= policy.maxAgeDays) return [];
   return [reason('too-old', `it is ${days.toFixed(1)} days old; the policy bears ${policy.maxAgeDays}`)];
 }

@@ -8,7 +8,7 @@ const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Why it may not be used; empty when it may. */
 export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStatement): Reason[] {
-  const { head, decidedAt, trust } = input;
+  const { head, decidedAt } = input;
   const [{ digest: commit }, { digest: tree }] = subject;
   const found: Reason[] = [];
   if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
@@ -16,8 +16,12 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
     found.push(reason('other-head', `it is for ${named}, not for ${head.commit.slice(0, 12)}`));
   }
   if (Date.parse(decidedAt) >= Date.parse(predicate.expiresAt))
-    found.push(reason('expired', `it expired at ${predicate.expiresAt}`));
-  const { signer: keyId, issuedAt: signedAt } = predicate;
-  const signer = judgeSigner(trust, { keyId, role: 'maintainer', signedAt, machineId: null }, decidedAt);
+    found.push(reason('waiver-expired', `it expired at ${predicate.expiresAt}`));
+  const { signer: keyId, issuedAt } = predicate;
+  const signer = judgeSigner(input, {
+    ...{ keyId, role: 'maintainer', machineId: null, startedAt: issuedAt, finishedAt: issuedAt },
+    // A waiver answers no challenge, and rests on no evidence of its own.
+    ...{ issuedAt: null, evidenceSha256: null },
+  });
   return signer === null ? found : [...found, signer];
 }

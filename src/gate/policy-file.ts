@@ -2,14 +2,12 @@
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
-import { parsePublicKey } from '../manifest/public-key.js';
-import { parseStrictJson } from '../manifest/strict-json.js';
-import { type TrustPolicy, trustPolicySchema } from '../manifest/trust-policy.js';
+import { parseTrustPolicy } from '../manifest/trust-file.js';
+import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { suggest } from '../suggest.js';
 import { type GatePolicy, gatePolicySchema } from './policy.js';
 
 const MOST_BYTES = 2 ** 20;
-const LIMITS = { maximumBytes: MOST_BYTES, maximumDepth: 16 };
 
 export const policyFailed = (where: string, message: string, hint?: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_POLICY', `${where}: ${message}`, {
@@ -60,33 +58,14 @@ function plainValue(bytes: Buffer, where: string): unknown {
 }
 
 /**
- * Parses `qualify.trust.json`. Each key must be the one that its name says.
- * @throws QualifyError `ERR_QUALIFY_POLICY` (exit 64)
+ * Parses `qualify.trust.json`.
+ * @throws QualifyError `ERR_QUALIFY_POLICY` (exit 64): rules that cannot be read are no evidence that is wrong
  */
 export function parseTrust(bytes: Buffer, where: string): TrustPolicy {
-  const parsed = trustPolicySchema.safeParse(readJson(bytes, where));
-  if (!parsed.success) throw policyFailed(where, `is no trust policy:\n${z.prettifyError(parsed.error)}`);
-  for (const { keyId, publicKey } of parsed.data.keys) {
-    const named = keyIdOf(publicKey, where);
-    if (named !== keyId) throw policyFailed(where, `calls the key ${named} by the name ${keyId}`);
-  }
-  return parsed.data;
-}
-
-function readJson(bytes: Buffer, where: string): unknown {
   try {
-    return parseStrictJson(bytes, { file: where, ...LIMITS });
+    return parseTrustPolicy(bytes, where);
   } catch (cause) {
     if (!(cause instanceof QualifyError)) throw cause;
-    throw policyFailed(where, cause.message, undefined, cause);
-  }
-}
-
-function keyIdOf(publicKey: string, where: string): string {
-  try {
-    return parsePublicKey(publicKey, where).keyId;
-  } catch (cause) {
-    if (!(cause instanceof QualifyError)) throw cause;
-    throw policyFailed(where, cause.message, undefined, cause);
+    throw policyFailed(where, cause.message, cause.hint, cause);
   }
 }

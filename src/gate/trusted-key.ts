@@ -1,37 +1,19 @@
-/** Whether a key may say what it says, by the trust policy. */
-import type { Role, TrustPolicy } from '../manifest/trust-policy.js';
+/** Whether a key may say what it says, by the trust policy of the base. Pure. */
+import { parsePublicKey } from '../manifest/public-key.js';
+import { judgeTrust, type TrustQuestion } from '../manifest/trust-judgement.js';
 import type { Reason } from './decision.js';
+import type { GateInput } from './input.js';
 
-export interface Signed {
-  keyId: string;
-  role: Role;
-  /** When it was signed, as far as the signer says. */
-  signedAt: string;
-  /** Of the machine whose run it is; null for what no machine measured. */
-  machineId: string | null;
-}
+/** What is asked of the policy. The name of a key is a digest of it, so that the policy's key of that name is the one that signed. */
+export type Signed = Omit<TrustQuestion, 'key' | 'attestations'> & { keyId: string };
 
-const reason = (code: string, message: string): Reason => ({ code, message });
-
-/** Why the signature does not count at `now`, or null when it does. */
-export function judgeSigner(trust: TrustPolicy, signed: Signed, now: string): Reason | null {
-  const { keyId, role, machineId } = signed;
-  const [at, today] = [Date.parse(signed.signedAt), Date.parse(now)];
-  if (trust.expires !== undefined && today >= Date.parse(trust.expires))
-    return reason('trust-expired', `the trust policy expired on ${trust.expires}: no key counts`);
-  const key = trust.keys.find((candidate) => candidate.keyId === keyId);
-  if (key === undefined) return reason('unknown-signer', `${keyId} is no key of the trust policy`);
-  if (!key.roles.includes(role))
-    return reason('wrong-role', `${keyId} has the role ${key.roles.join(', ')}, not ${role}`);
-  if (machineId !== null && key.machines !== undefined && !key.machines.includes(machineId))
-    return reason('wrong-machine-for-key', `${keyId} may not sign for the machine ${machineId.slice(0, 12)}`);
-  if (key.notBefore !== undefined && at < Date.parse(key.notBefore))
-    return reason('key-not-yet-valid', `${keyId} counts from ${key.notBefore} on`);
-  if (key.notAfter !== undefined && at >= Date.parse(key.notAfter))
-    return reason('key-expired', `${keyId} counted until ${key.notAfter}`);
-  if (key.revoked === undefined) return null;
-  const { since, reason: why } = key.revoked;
-  if (why === 'compromised')
-    return reason('key-compromised', `${keyId} is compromised since ${since}: whatever date it states`);
-  return at >= Date.parse(since) ? reason('key-superseded', `${keyId} was superseded on ${since}`) : null;
+/** Why the signature does not count, by the codes of `qualify verify --trust`, or null when it does. */
+export function judgeSigner({ trust, attestations, decidedAt }: GateInput, signed: Signed): Reason | null {
+  const { keyId, ...question } = signed;
+  const entry = trust.keys.find((candidate) => candidate.keyId === keyId);
+  if (entry === undefined)
+    return { code: 'unknown-key', message: `the trust policy does not have the key ${keyId}` };
+  const key = parsePublicKey(entry.publicKey, 'the trust policy');
+  const judgement = judgeTrust(trust, { ...question, key, attestations }, new Date(decidedAt));
+  return judgement.trusted ? null : { code: judgement.code, message: judgement.message };
 }

@@ -49,7 +49,7 @@ export type WaiverTerms = Omit<WaiverStatement['predicate'], 'schemaVersion' | '
 const LIMITS = { maximumBytes: 65_536, maximumDepth: 16 };
 
 /** The file of a waiver: one DSSE envelope. */
-export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): string {
+export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): Promise<string> {
   const statement: WaiverStatement = {
     _type: STATEMENT_TYPE,
     subject: [

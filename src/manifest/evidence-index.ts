@@ -4,7 +4,7 @@
  * `find . -type f | cut -c3- | LC_ALL=C sort | xargs sha256sum` prints, so `sha256sum -c` checks it.
  */
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
+import { constants, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalid } from './invalid.js';
@@ -20,7 +20,13 @@ const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_
 
 /** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote. */
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
+/** What is read as a whole; a sparse file of any length costs its author nothing. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
+
+/** Whether a run may hold a file of this path, relative to its folder. */
+export const isRunPath = (path: string): boolean => PATH.test(path);
 
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
 export type EvidenceIndex = ReadonlyMap<string, string>;
@@ -41,9 +47,10 @@ export function formatIndex(index: EvidenceIndex): string {
   return [...index].map(([path, sha256]) => `${sha256}  ${path}\n`).join('');
 }
 
-/** Reads an index strictly: sorted, no path twice, no path that leaves the folder. */
+/** Reads an index strictly: sorted, no path twice, not even in other case, no path that leaves the folder. */
 export function parseIndex(text: string): EvidenceIndex {
   const index = new Map<string, string>();
+  const folded = new Set<string>();
   let previous = '';
   const lines = text.split('\n');
   if (lines.pop() !== '') throw invalid(INDEX_FILE, 'does not end in a newline');
@@ -53,6 +60,10 @@ export function parseIndex(text: string): EvidenceIndex {
       throw invalid(INDEX_FILE, `line ${at + 1} is not a digest, two spaces and a path of evidence`);
     }
     if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);
+    // Where case does not count, the second of two such files takes the place of the first.
+    if (folded.has(path.toLowerCase()))
+      throw invalid(INDEX_FILE, `line ${at + 1} differs from another only in case: ${path}`);
+    folded.add(path.toLowerCase());
     index.set(path, sha256);
     previous = path;
   }
@@ -88,10 +99,12 @@ export async function readListed(runFolder: string, index: EvidenceIndex, path: 
   return bytes;
 }
 
-/** Bytes of a file that must be a plain file, not a link to elsewhere. */
+/** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
 export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
   const file = await openRegular(runFolder, path);
   try {
+    const { size } = fstatSync(file.fd);
+    if (size > MOST_BYTES) throw invalid(path, `is ${size} bytes long; at most ${MOST_BYTES} are read`);
     return await file.readFile();
   } finally {
     await file.close();
@@ -99,7 +112,7 @@ export async function readRegular(runFolder: string, path: string): Promise<Buff
 }
 
 /** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;
@@ -115,9 +128,16 @@ async function hashFile(runFolder: string, path: string): Promise<{ sha256: stri
   const file = await openRegular(runFolder, path);
   const hash = createHash('sha256');
   let sizeBytes = 0;
-  for await (const chunk of createReadStream('', { fd: file, autoClose: true })) {
-    hash.update(chunk);
-    sizeBytes += chunk.length;
+  try {
+    // Most files of a run are short: each turn through the event loop would cost more than the hashing.
+    const { size } = fstatSync(file.fd);
+    const chunk = Buffer.allocUnsafe(Math.min(size, CHUNK_BYTES) + 1);
+    for (let read = -1; read !== 0; sizeBytes += read) {
+      read = readSync(file.fd, chunk);
+      hash.update(chunk.subarray(0, read));
+    }
+  } finally {
+    await file.close();
   }
   return { sha256: hash.digest('hex'), sizeBytes };
 }
@@ -136,7 +156,7 @@ async function openRegular(runFolder: string, path: string): Promise<FileHandle>
       cause,
     );
   }
-  if ((await file.stat()).isFile()) return file;
+  if (fstatSync(file.fd).isFile()) return file;
   await file.close();
   throw invalid(path, 'is not a plain file');
 }

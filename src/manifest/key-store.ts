@@ -3,22 +3,29 @@
  * `NAME.pub.pem` (SPKI) and `NAME.pub` (OpenSSH). A `.pub.pem` or `.pub` alone is somebody else's key that the user
  * trusts. The private key never leaves this folder, and no engine is ever started with its path or bytes.
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { chmod, link, lstat, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { chmod, link, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { configFolder } from '../harness.js';
 import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
 import { type PublicKey, parsePublicKey, publicKeyFromObject, sshLine } from './public-key.js';
+import { writeFileWhole } from './write-file-whole.js';
 
 /** Name of the key that the first run makes and that sessions sign with. */
 export const DEFAULT_KEY = 'default';
 
-/** A key that can sign. */
+/** A key that can sign, wherever its private half is. */
 export interface SigningKey {
   readonly name: string;
   readonly publicKey: PublicKey;
+  /** The signature over `message`, spelt as `isSignedBy` takes it. */
+  sign(message: Uint8Array): Promise<Buffer>;
+}
+
+/** A key of the user's folder, private half included. */
+export interface OwnKey extends SigningKey {
   readonly privateKey: KeyObject;
   readonly path: string;
 }
@@ -38,7 +45,7 @@ export function keyFolder(environment: NodeJS.ProcessEnv = process.env): string 
 }
 
 /** Does what needs the folder of keys; what the system says against it becomes ERR_QUALIFY_KEY_FOLDER (exit 15). */
-async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+export async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
@@ -53,18 +60,16 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** Makes a key. Refuses to replace one. */
-export function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+export function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<OwnKey> {
   return inFolder(folder, () => makeKey(name, folder));
 }
 
-async function makeKey(name: string, folder: string): Promise<SigningKey> {
+async function makeKey(name: string, folder: string): Promise<OwnKey> {
   checkName(name);
   makeFolder(folder);
   await chmod(folder, 0o700);
   const path = join(folder, `${name}.pem`);
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const partial = join(folder, `${name}.${randomUUID()}.partial`);
-  await writeFile(partial, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' });
+  const partial = await writeNewPrivateKey(name, folder);
   try {
     // A link fails where a rename would replace: of two processes that start together, one wins and no key is lost.
     await link(partial, path);
@@ -76,23 +81,37 @@ async function makeKey(name: string, folder: string): Promise<SigningKey> {
   return loadKey(name, folder);
 }
 
-/** Loads a key of the user's own and rewrites its public halves if they are gone. */
-export function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<SigningKey> {
+/** A new private key on disk, 0600, under a name that is no key's yet; answers its path. */
+export async function writeNewPrivateKey(name: string, folder: string): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const partial = join(folder, `${name}.${randomUUID()}.partial`);
+  const file = await open(partial, 'wx', 0o600);
+  try {
+    await file.writeFile(privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return partial;
+}
+
+/** Loads a key of the user's own and writes its public halves again if they are gone or are those of another key. */
+export function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promise<OwnKey> {
   return inFolder(folder, () => readKey(name, folder));
 }
 
-async function readKey(name: string, folder: string): Promise<SigningKey> {
+async function readKey(name: string, folder: string): Promise<OwnKey> {
   checkName(name);
   const path = join(folder, `${name}.pem`);
   const privateKey = await readPrivateKey(path);
   const publicKey = publicKeyFromObject(privateKey, path);
-  await writeUnlessThere(join(folder, `${name}.pub.pem`), publicKey.pem);
-  await writeUnlessThere(join(folder, `${name}.pub`), `${sshLine(publicKey, `qualify-${name}`)}\n`);
-  return { name, publicKey, privateKey, path };
+  await writeUnlessSame(join(folder, `${name}.pub.pem`), publicKey.pem);
+  await writeUnlessSame(join(folder, `${name}.pub`), `${sshLine(publicKey, `qualify-${name}`)}\n`);
+  return { name, publicKey, privateKey, path, sign: async (message) => sign(null, message, privateKey) };
 }
 
 /** The key that sessions sign with; the first call on a machine makes it. `created` says so, for a line on stderr. */
-export async function loadOrCreateKey(folder = keyFolder()): Promise<SigningKey & { created: boolean }> {
+export async function loadOrCreateKey(folder = keyFolder()): Promise<OwnKey & { created: boolean }> {
   try {
     return { ...(await loadKey(DEFAULT_KEY, folder)), created: false };
   } catch (error) {
@@ -115,14 +134,14 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
     }),
   );
   const keys: StoredKey[] = [];
-  for (const file of files.sort()) {
+  for (const file of files) {
     const name = file.replace(/\.pub(\.pem)?$/, '');
     if (name === file || (file.endsWith('.pub') && files.includes(`${name}.pub.pem`))) continue;
     const path = join(folder, file);
     const publicKey = parsePublicKey(await readFile(path, 'utf8'), path);
     keys.push({ name, publicKey, own: files.includes(`${name}.pem`), path });
   }
-  return keys;
+  return keys.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 async function readPrivateKey(path: string): Promise<KeyObject> {
@@ -136,8 +155,9 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
       hint: `If nobody else has read it: chmod 600 ${path}. Otherwise make another key.`,
     });
   }
+  let key: KeyObject;
   try {
-    return createPrivateKey(await readFile(path));
+    key = createPrivateKey(await readFile(path));
   } catch (cause) {
     throw new QualifyError('ERR_QUALIFY_PRIVATE_KEY', `${path} does not parse as a PKCS#8 private key`, {
       exit: 'infrastructure',
@@ -146,24 +166,28 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
       cause,
     });
   }
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new QualifyError(
+    'ERR_QUALIFY_PRIVATE_KEY',
+    `${path} is a ${key.asymmetricKeyType} key; only Ed25519 is signed with`,
+    {
+      exit: 'infrastructure',
+      where: path,
+      hint: 'A key of another kind signs through a command: docs/trust.md, "External signers".',
+    },
+  );
 }
 
-/** Whole or not at all: half a public key would make every later run fail. */
-async function writeUnlessThere(path: string, text: string): Promise<void> {
-  // A folder that has all is not written to: it may be read-only.
-  if ((await lstat(path).catch(() => null)) !== null) return;
-  const partial = `${path}.${randomUUID()}.partial`;
-  await writeFile(partial, text, { mode: 0o644, flag: 'wx' });
-  try {
-    await link(partial, path);
-  } catch (cause) {
-    if (!isErrno(cause, 'EEXIST')) throw cause;
-  } finally {
-    await rm(partial, { force: true });
-  }
+/** Whole or not at all: half a public key would make every later run fail. A folder that has all is not written to: it may be read-only. */
+async function writeUnlessSame(path: string, text: string): Promise<void> {
+  const there = await readFile(path, 'utf8').catch((cause: unknown) => {
+    if (!isErrno(cause, 'ENOENT')) throw cause;
+    return null;
+  });
+  if (there !== text) await writeFileWhole(path, text, 0o644);
 }
 
-function checkName(name: string): void {
+export function checkName(name: string): void {
   if (nameSchema.safeParse(name).success && !name.includes('.')) return;
   throw new QualifyError('ERR_QUALIFY_KEY_NAME', `"${name}" cannot name a key`, {
     exit: 'usage',
@@ -188,6 +212,6 @@ function noKey(path: string, cause: unknown): QualifyError {
   });
 }
 
-function isErrno(error: unknown, code: string): boolean {
+export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -22,10 +22,10 @@ export interface SignedFiles {
 }
 
 /** The files that carry the signatures of `key`. */
-export function signedFiles(statement: Statement, key: SigningKey): SignedFiles {
-  const observation = signEnvelope(serializeStatement(statement), key);
-  const manifest = observation + signEnvelope(serializeTestResult(testResultOf(statement)), key);
-  const sshSignature = signSsh(Buffer.from(manifest), key);
+export async function signedFiles(statement: Statement, key: SigningKey): Promise<SignedFiles> {
+  const observation = await signEnvelope(serializeStatement(statement), key);
+  const manifest = observation + (await signEnvelope(serializeTestResult(testResultOf(statement)), key));
+  const sshSignature = await signSsh(Buffer.from(manifest), key);
   return {
     [MANIFEST_FILE]: manifest,
     [BUNDLE_FILE]: bundleOf(observation, key.publicKey.keyId),

@@ -7,6 +7,7 @@ import { openEnvelope, type SealedPayload } from './envelope.js';
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { readManifest } from './manifest.js';
+import type { PublicKey } from './public-key.js';
 import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
 import { BUNDLE_FILE, bundleOf } from './sigstore-bundle.js';
 import { checkSsh, SSH_SIGNATURE_FILE } from './ssh-signature.js';
@@ -19,6 +20,8 @@ import { withVersions } from './versions.js';
 export interface KeyChoice {
   /** A key file or a fingerprint; only this key will do. */
   key?: string;
+  /** The keys of a trust policy; only one of these will do. Not together with `key`. */
+  among?: readonly PublicKey[];
   /** The user's keys; the default folder unless a test gives another. */
   keyFolder?: string;
 }
@@ -40,6 +43,7 @@ export async function openManifest(runFolder: string, options: KeyChoice): Promi
   const travelling = await readIfThere(runFolder, KEY_FILE);
   const signer = await chooseSigner({
     asked: options.key,
+    among: options.among,
     travelling,
     claimedKeyId: observation.claimedKeyId,
     ...(options.keyFolder === undefined ? {} : { folder: options.keyFolder }),

@@ -12,6 +12,7 @@ import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
 import { replayBuilds } from './replay-builds.js';
+import { replayChallenge } from './replay-challenge.js';
 import { replayConditions } from './replay-conditions.js';
 import { replayLaunches } from './replay-launches.js';
 import { replaySamples } from './replay-samples.js';
@@ -30,6 +31,7 @@ export function replayPlan(plan: Plan, entries: readonly Entry[]): string {
   }
   if (first.session !== plan.session)
     throw invalid(JOURNAL_FILE, `is of session ${first.session}, not ${plan.session}`);
+  replayChallenge(plan, entries);
   rebuild(plan);
   replayBuilds(plan, entries);
   replayLaunches(plan, entries);
@@ -58,8 +60,13 @@ function matrixOf(plan: Plan): Matrix {
 
 /** Makes the plan again. The digest of the matrix is not among what follows: a plan does not hold all that it is over. */
 function rebuild(plan: Plan): void {
-  const { session, seed, leftOut } = plan;
-  const made = buildPlan(matrixOf(plan), { session, seed, ...(leftOut && { leftOut }) });
+  const { session, seed, leftOut, challenge } = plan;
+  const made = buildPlan(matrixOf(plan), {
+    session,
+    seed,
+    ...(leftOut && { leftOut }),
+    ...(challenge && { challenge }),
+  });
   const at = made.prompts.findIndex((prompt, index) => !isDeepStrictEqual(prompt, plan.prompts[index]));
   if (at >= 0 || made.prompts.length !== plan.prompts.length) {
     const which = plan.prompts[at]?.id ?? 'the last ones';

@@ -41,9 +41,9 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
     evidence: await describeEvidence(runFolder, index),
     signer: key.publicKey.keyId,
   });
+  const { [MANIFEST_FILE]: manifest, ...beside } = await signedFiles(statement, key);
   await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
   try {
-    const { [MANIFEST_FILE]: manifest, ...beside } = signedFiles(statement, key);
     for (const [file, text] of Object.entries(beside))
       await writeFile(join(runFolder, file), text, { flush: true });
     await writeWhole(path, manifest);

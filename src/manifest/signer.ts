@@ -2,17 +2,21 @@
  * Which key a run is checked with. Trust comes from the person who verifies: the key that was asked for, or a key of
  * the user's folder. The key that travels in the run folder only shows that the folder is consistent with itself.
  */
-import { readFile } from 'node:fs/promises';
-import { QualifyError } from '../errors.js';
+import type { QualifyError } from '../errors.js';
 import { KEY_FILE, MANIFEST_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { keyFolder, listKeys } from './key-store.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
+import { isFingerprint, readPublicKey } from './public-key-file.js';
+import { untrusted } from './untrusted.js';
 
 export interface Signer {
   key: PublicKey;
-  /** `asked`: by --key. `own` and `trusted`: in the user's folder. `unknown`: only the folder itself vouches for the key. */
-  trust: 'asked' | 'own' | 'trusted' | 'unknown';
+  /**
+   * `asked`: by --key. `policy`: one of a trust policy's keys; what it may say, and when, is for `judgeTrust`. `own` and `trusted`: in the
+   * user's folder. `unknown`: only the folder itself vouches for the key.
+   */
+  trust: 'asked' | 'policy' | 'own' | 'trusted' | 'unknown';
   /** Name in the user's folder, if it is there. */
   name: string | null;
 }
@@ -20,6 +24,8 @@ export interface Signer {
 export interface SignerOptions {
   /** `--key`: a PEM or OpenSSH file, or a fingerprint. */
   asked: string | undefined;
+  /** Keys of a trust policy; no other will do. */
+  among?: readonly PublicKey[] | undefined;
   /** Bytes of `key.pub.pem` of the run folder, or null when it has none. */
   travelling: Buffer | null;
   /** The unauthenticated key name of the envelope; picks among trusted keys, and is compared after verification. */
@@ -30,8 +36,9 @@ export interface SignerOptions {
 /** The key to check with. Throws when the key that was asked for is not there, or when there is none at all. */
 export async function chooseSigner(options: SignerOptions): Promise<Signer> {
   const travelling = options.travelling && parseTravelling(options.travelling);
+  if (options.among !== undefined) return chooseAmong(options.among, options.claimedKeyId);
   if (options.asked !== undefined && !isFingerprint(options.asked)) {
-    return { key: await readAsked(options.asked), trust: 'asked', name: null };
+    return { key: await readPublicKey(options.asked), trust: 'asked', name: null };
   }
   const stored = await listKeys(options.folder ?? keyFolder());
   const wanted = options.asked ?? travelling?.keyId ?? options.claimedKeyId;
@@ -50,6 +57,13 @@ export async function chooseSigner(options: SignerOptions): Promise<Signer> {
   throw wrongSigner(options.asked, travelling?.keyId ?? options.claimedKeyId);
 }
 
+/** The name in the envelope only picks: the signature is then checked with the key of the policy. */
+function chooseAmong(keys: readonly PublicKey[], claimedKeyId: string): Signer {
+  const key = keys.find(({ keyId }) => keyId === claimedKeyId);
+  if (key) return { key, trust: 'policy', name: null };
+  throw untrusted('unknown-key', `the trust policy does not have the key ${JSON.stringify(claimedKeyId)}`);
+}
+
 /** The travelling key must be the one that signed: a folder that carries another one was tampered with. */
 export function checkTravellingKey(travelling: Buffer | null, key: PublicKey): void {
   if (travelling && parseTravelling(travelling).keyId !== key.keyId) {
@@ -62,23 +76,6 @@ function parseTravelling(bytes: Buffer): PublicKey {
   if (!Buffer.from(key.pem).equals(bytes)) throw invalid(KEY_FILE, 'is not spelt as qualify writes it');
   return key;
 }
-
-async function readAsked(path: string): Promise<PublicKey> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_KEY_FILE', `the key ${path} cannot be read`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give a .pub.pem file, a .pub file, or a fingerprint such as SHA256:…',
-      cause,
-    });
-  }
-  return parsePublicKey(text, path);
-}
-
-const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.test(text);
 
 const wrongSigner = (asked: string, found: string): QualifyError =>
   invalid(

@@ -2,10 +2,11 @@
  * SSHSIG (PROTOCOL.sshsig of OpenSSH) over the bytes of a manifest, for people who have `ssh-keygen` and a list of keys. The namespace
  * keeps it from being taken for the signature of anything else.
  */
-import { createHash, sign, verify } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { invalid } from './invalid.js';
 import type { SigningKey } from './key-store.js';
 import { type PublicKey, sshLine } from './public-key.js';
+import { isSignedBy } from './signature.js';
 
 export const SSH_SIGNATURE_FILE = 'qualification.intoto.jsonl.sig';
 export const SSH_NAMESPACE = 'qualification@qualify-dev.github.io';
@@ -17,9 +18,9 @@ const SIGNATURE_BYTES = 64;
 const LINE_LENGTH = 70;
 
 /** Text of the signature file over `message`, or null for a key of another kind than Ed25519. */
-export function signSsh(message: Uint8Array, { publicKey, privateKey }: SigningKey): string | null {
-  if (privateKey.asymmetricKeyType !== 'ed25519') return null;
-  return armour(publicKey, sign(null, signedBytes(message), privateKey));
+export async function signSsh(message: Uint8Array, key: SigningKey): Promise<string | null> {
+  if (key.publicKey.algorithm !== 'Ed25519') return null;
+  return armour(key.publicKey, await key.sign(signedBytes(message)));
 }
 
 /** Checks a signature file over `message`, which must be spelt as `signSsh` writes it. Throws a `QualifyError` (exit `invalid`). */
@@ -30,7 +31,7 @@ export function checkSsh(text: Buffer, message: Uint8Array, key: PublicKey): voi
   const signature = Buffer.from(body ?? '', 'base64').subarray(-SIGNATURE_BYTES);
   if (!Buffer.from(armour(key, signature)).equals(text))
     throw invalid(SSH_SIGNATURE_FILE, `is no SSH signature by ${key.keyId} as qualify writes it`);
-  if (!verify(null, signedBytes(message), key.object, signature))
+  if (!isSignedBy(key, signedBytes(message), signature))
     throw invalid(SSH_SIGNATURE_FILE, 'does not sign the manifest beside it: one of the two was changed');
 }
 

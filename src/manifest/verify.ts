@@ -4,7 +4,9 @@
  * Each step reads only what the steps before it have authenticated.
  */
 import { sha256 } from '../digest.js';
+import type { Plan } from '../plan/schema.js';
 import { buildStatement } from './build-statement.js';
+import { confirmChallenge, type IssuedChallenge } from './confirm-challenge.js';
 import {
   checkClosedSet,
   type EvidenceIndex,
@@ -28,7 +30,10 @@ import type { Signer } from './signer.js';
 import { type Statement, serializeStatement } from './statement.js';
 import { withVersions } from './versions.js';
 
-export type VerifyOptions = KeyChoice;
+export interface VerifyOptions extends KeyChoice {
+  /** The run must answer this challenge and no other. */
+  challenge?: IssuedChallenge;
+}
 
 /** A run that stood up to every check. */
 export interface Verification {
@@ -53,7 +58,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const { signer, statement, payload } = await openManifest(runFolder, options);
   report(
     'signature',
-    `Ed25519 over the statement and the test result that follows from it, by ${signer.key.keyId}`,
+    `${signer.key.algorithm} over the statement and the test result that follows from it, by ${signer.key.keyId}`,
   );
 
   const indexBytes = await readRegular(runFolder, INDEX_FILE);
@@ -72,6 +77,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   try {
     const record = await replay({ signer, statement, payload }, evidence, index, read, report);
+    checkChallenge(record.plan, options.challenge, report);
     return { signer, statement, record, checks };
   } catch (error) {
     throw withVersions(error, statement.predicate.harness.version);
@@ -112,4 +118,21 @@ async function replay(
   }
   report('statement', 'every field follows from plan, journal and verdict');
   return record;
+}
+
+/** Which challenge the run answers, and whether the one who verifies has it from its issuer. */
+function checkChallenge(
+  plan: Plan,
+  issued: IssuedChallenge | undefined,
+  report: (name: string, found: string) => void,
+): void {
+  if (issued !== undefined) confirmChallenge(plan, issued);
+  if (plan.challenge === undefined) return;
+  const { nonce, issuedAt } = plan.challenge;
+  report(
+    'challenge',
+    issued === undefined
+      ? `answers ${nonce}, said to be issued at ${issuedAt}; nobody confirmed that it was issued`
+      : `answers ${nonce} in every field, by the whole of its matrix`,
+  );
 }

@@ -87,13 +87,17 @@ function refuse(
   });
 }
 
+/** `<<` of what is no map, which the parser notices when it makes plain data. */
+const isWrongMerge = (error: unknown): error is Error =>
+  error instanceof Error && error.message.startsWith('Merge sources must be maps');
+
 /** Plain data of the document. Aliases are counted, so that a few lines cannot grow to fill the memory. */
 function plainValue(document: Document, source: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 }) ?? {};
   } catch (error) {
     if (error instanceof RangeError) return tooDeep(source);
-    if (!(error instanceof ReferenceError)) throw error;
+    if (!(error instanceof ReferenceError) && !isWrongMerge(error)) throw error;
     return refuse(source, [{ line: 1, col: 1, message: error.message }], []);
   }
 }

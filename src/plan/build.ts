@@ -6,6 +6,7 @@ import { matrixDigest } from '../matrix/digest.js';
 import { defaultRevision } from '../matrix/engines.js';
 import { lookBreaches } from '../matrix/rules.js';
 import type { Cell, Matrix } from '../matrix/schema.js';
+import type { Challenge } from './challenge.js';
 import { nullArmOf, nullRoundsOf, withNullArm } from './null-arm.js';
 import { buildOrder } from './order.js';
 import { vocabularyOf } from './preset.js';
@@ -21,6 +22,8 @@ export interface PlanOptions {
   rounds?: number;
   /** Ids of cells of the matrix that are left out on demand: such a run qualifies nothing. */
   leftOut?: readonly string[];
+  /** What the run answers; `seed` must be its `challengeSeed`. */
+  challenge?: Challenge;
 }
 
 /**
@@ -67,6 +70,7 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
     schemaVersion: 1,
     session: options.session,
     seed: options.seed,
+    ...(options.challenge && { challenge: options.challenge }),
     matrix: { name: matrix.name, title: matrix.title, digest: matrixDigest(matrix) },
     model: matrix.model,
     vocabulary,

@@ -111,6 +111,40 @@ function titled(verdict: Verdict): { own: AblationCell; cell: CellVerdict | unde
   });
 }
 
+/** What an ablation found, in words: renderers lay it out. */
+export interface AblationParts {
+  /** Headings of the columns of each cell's table. */
+  heads: readonly string[];
+  cells: {
+    title: string;
+    own: AblationCell;
+    /** Lines of the table; each field is a list of short texts. */
+    lines: string[][][];
+    /** Paragraphs; items begin with `- `. */
+    texts: string[];
+  }[];
+  legend: string;
+  /** What shows that each switch worked. */
+  witnesses: string[];
+}
+
+/** The parts of the report of an ablation; null when the session is none. */
+export function ablationParts(verdict: Verdict): AblationParts | null {
+  const { ablation } = verdict;
+  if (ablation === undefined) return null;
+  return {
+    heads,
+    cells: titled(verdict).map(({ own, cell, title }) => ({
+      title,
+      own,
+      lines: lines(own),
+      texts: texts(own, ablation, cell),
+    })),
+    legend: legend(ablation, verdict),
+    witnesses: witnessTexts(ablation),
+  };
+}
+
 /** Lines of a paragraph, or of an item with its dash in front. */
 const wrapped = (text: string): string[] =>
   text.startsWith('- ') ? labelled('-', plainText(text.slice(2)), 2, width) : wrap(plainText(text), width);
@@ -139,23 +173,20 @@ export function ablationText(verdict: Verdict): string {
 
 /** As Markdown; empty when the session is no ablation. */
 export function ablationMarkdown(verdict: Verdict): string {
-  const { ablation } = verdict;
-  if (ablation === undefined) return '';
-  const cells = titled(verdict).map(({ own, cell, title }) => {
-    const body = lines(own).map(([name = [], change = [], interval = [], found = []]) =>
+  const parts = ablationParts(verdict);
+  if (parts === null) return '';
+  const cells = parts.cells.map(({ title, lines: own, texts: said }) => {
+    const body = own.map(([name = [], change = [], interval = [], found = []]) =>
       [name.join(' '), change.join(), interval.join(' '), found.join(', ')].map(markdownText),
     );
     const table = markdownTable([heads.map(markdownText), ...body], { align: ['l', 'r', 'r', 'l'] });
-    const below = texts(own, ablation, cell).map((text) =>
+    const below = said.map((text) =>
       text.startsWith('- ') ? `- ${markdownText(text.slice(2))}` : markdownText(text),
     );
     return [`#### ${markdownText(title)}`, table, ...below].join('\n\n');
   });
-  const seen = witnessTexts(ablation).map((text) => `- ${markdownText(text)}`);
-  return [
-    ...cells,
-    markdownText(legend(ablation, verdict)),
-    'What shows that each switch worked:',
-    seen.join('\n'),
-  ].join('\n\n');
+  const seen = parts.witnesses.map((text) => `- ${markdownText(text)}`);
+  return [...cells, markdownText(parts.legend), 'What shows that each switch worked:', seen.join('\n')].join(
+    '\n\n',
+  );
 }

@@ -16,8 +16,8 @@ export interface ReportContext {
   machine?: unknown;
   /** How the reader finds the run folder; `.qualify/runs/<session>` when absent. */
   runFolder?: string;
-  /** Absent while a run is not sealed, as when its own `report.md` is written. */
-  seal?: { evidenceSha256: string; keyId: string };
+  /** Of a run that was verified: SHA-256 of `evidence.sha256`, and the fingerprint of the key that signed. */
+  sealed?: { indexSha256: string; signer: string };
 }
 
 /** One line of provenance: `label: text`. Text may hold anything an engine or a user wrote; renderers escape it. */
@@ -158,7 +158,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
     ...simulationLine(plan),
     {
       label: 'manifest',
-      text: 'qualification.intoto.jsonl in the run folder signs plan, journal, verdict and report',
+      text: 'manifest.dsse.json in the run folder signs plan, journal, verdict and report',
     },
     { label: 'matrix', text: `${plan.matrix.name}, sha256 ${short(plan.matrix.digest)}` },
   ];

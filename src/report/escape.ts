@@ -17,7 +17,17 @@ export const markdownText = (text: string): string =>
     .replaceAll('@', '&#64;<!-- -->')
     .replaceAll(/[\\`*[\]|~]/g, (character) => `\\${character}`)
     .replaceAll(/(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\_')
-    .replaceAll(/:\/\//g, ':<!-- -->//');
+    .replaceAll(/:\/\//g, ':<!-- -->//')
+    .replaceAll(/\bwww(?=\.)/gi, (word) => `${word}<!-- -->`);
+
+/** Text for HTML, between tags and inside of a quoted attribute alike. */
+export const htmlText = (text: string): string =>
+  plainText(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 /** A code span for Markdown tables: backquotes and bars cannot be in it, so they are replaced. */
 export const markdownCode = (text: string): string =>

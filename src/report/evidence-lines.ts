@@ -21,12 +21,12 @@ function coldLine({ cells }: Verdict): string {
 }
 
 /** Parity, coldness, and once the run is sealed the digest by which its evidence is known and who signed it. */
-export function evidenceLines(verdict: Verdict, { seal }: ReportContext): Provenance[] {
+export function evidenceLines(verdict: Verdict, { sealed }: ReportContext): Provenance[] {
   return [
     { label: 'parity', text: parityLine(verdict) },
     { label: 'cold', text: coldLine(verdict) },
-    ...(seal === undefined
+    ...(sealed === undefined
       ? []
-      : [{ label: 'evidence', text: `evidence.sha256 ${seal.evidenceSha256}, signed by ${seal.keyId}` }]),
+      : [{ label: 'evidence', text: `evidence.sha256 ${sealed.indexSha256}, signed by ${sealed.signer}` }]),
   ];
 }

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyse } from '../analysis/analyse.js';
 import { readJournal } from '../journal/read.js';
-import { loadKey } from '../manifest/key-store.js';
 import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { seal } from '../manifest/seal.js';
+import { loadSigningKey } from '../manifest/signing-key.js';
 import { planSchema } from '../plan/schema.js';
 import type { ReportContext } from '../report/context.js';
 import { renderMarkdown } from '../report/markdown.js';
@@ -32,6 +32,6 @@ export async function conclude(runFolder: string): Promise<Concluded> {
   const verdict = judge(plan, analyse(plan, entries));
   writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
   writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, report));
-  const { keyId } = await seal(runFolder, await loadKey());
+  const { keyId } = await seal(runFolder, await loadSigningKey());
   return { verdict, report, keyId };
 }

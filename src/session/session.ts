@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '../digest.js';
 import type { QualifyError } from '../errors.js';
 import { takeFolderLock, takeMachineLock } from '../machine/lock.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
+import { prepareSigningKey } from '../manifest/signing-key.js';
 import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildPlan } from '../plan/build.js';
+import { challengeSeed } from '../plan/challenge.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
+import { type Asked, requireAnswer, requireInTime } from './answer-challenge.js';
 import { resolveArms } from './arm-builds.js';
 import { type Concluded, conclude } from './conclude.js';
 import type { SessionProgress } from './context.js';
@@ -29,6 +31,8 @@ export interface SessionOptions {
   /** Any text; equal text gives equal prompts and order. Drawn at random when absent. */
   seed?: string | undefined;
   rounds?: number | undefined;
+  /** What the run is to answer; it then gives the seed. */
+  challenge?: Asked | undefined;
   /** Ids of the only cells to run. */
   cells?: readonly string[] | undefined;
   /** Wait for the machine instead of failing when another session holds it. */
@@ -50,21 +54,26 @@ const seedOf = (text: string | undefined): string =>
 
 /**
  * Runs a matrix.
- * @throws QualifyError when nothing could begin: a revision that does not exist, a machine that is taken, a run folder in the way.
+ * @throws QualifyError when nothing could begin: a revision that does not exist, a challenge that it would not answer, a machine that is
+ * taken, a run folder in the way.
  */
 export async function runSession(options: SessionOptions): Promise<SessionResult> {
   leaveNothingBehind();
   const session = sessionName(new Date());
   const { matrix, leftOut } = narrow(options.matrix, options.cells);
+  const asked = options.challenge;
+  if (asked !== undefined) requireInTime(asked.challenge, new Date());
   const plan = buildPlan(matrix, {
     session,
     leftOut,
-    seed: seedOf(options.seed),
+    seed: asked === undefined ? seedOf(options.seed) : challengeSeed(asked.challenge),
+    ...(asked && { challenge: asked.challenge }),
     ...(options.rounds !== undefined && { rounds: options.rounds }),
   });
   const revisions = await resolveArms(plan, options.repository);
+  if (asked !== undefined) await requireAnswer(plan, revisions, asked);
   // A run that nothing can sign is found out now, and not after the measurement.
-  const { created: keyCreated } = await loadOrCreateKey();
+  const { created: keyCreated } = await prepareSigningKey();
   const what = `session ${session}`;
   const lock = await takeMachineLock({
     what,
@@ -73,6 +82,8 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
     signal: options.signal,
   });
   try {
+    // Others may have had the machine for long.
+    if (asked !== undefined) requireInTime(asked.challenge, new Date());
     for (const folder of await removeStaleWorktrees())
       options.progress.note(`removed the worktree ${folder} of a killed session`);
     const runFolder = makeRunFolder(session, options.out, options.folder);

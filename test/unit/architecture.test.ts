@@ -6,7 +6,7 @@ import { harnessFolder } from '../../src/harness.js';
 
 /** Layers of the design, from the outside in: a folder imports its own layer and those that follow. */
 const LAYERS = [
-  ['cli'],
+  ['cli', 'schemas'],
   ['bisect'],
   ['session', 'gate', 'history'],
   ['manifest'],

@@ -7,6 +7,10 @@ import { EXIT } from '../../src/exit-codes.js';
 import { harnessFolder } from '../../src/harness.js';
 import { PAYLOAD_TYPE } from '../../src/manifest/envelope.js';
 import { PREDICATE_TYPE, statementSchema } from '../../src/manifest/statement.js';
+import { parseTrustPolicy } from '../../src/manifest/trust-file.js';
+import { trustCodes } from '../../src/manifest/trust-judgement.js';
+import { roleSchema, trustedKeySchema, trustPolicySchema } from '../../src/manifest/trust-policy.js';
+import { SUMMARY_TYPE, VERIFIER_ID } from '../../src/manifest/verification-summary.js';
 import { parseMatrix } from '../../src/matrix/parse.js';
 import { lookBreaches } from '../../src/matrix/rules.js';
 import {
@@ -75,6 +79,20 @@ test('docs/manifest.md has the types and every field of the predicate', async ()
   for (const key of Object.keys(statementSchema.shape.predicate.shape)) {
     assert.ok(text.includes(`\`${key}\``), `docs/manifest.md does not mention \`${key}\``);
   }
+});
+
+test('docs/trust.md has a policy that parses, every field and role, and every reason in the order that is judged', async () => {
+  const text = await read('docs/trust.md');
+  const json = /<!-- policy:begin -->\s*```json\n(.*?)```/s.exec(text)?.[1] ?? '';
+  const policy = parseTrustPolicy(Buffer.from(json), 'docs/trust.md');
+  assert.equal(policy.keys.length, 2);
+  for (const key of [...Object.keys(trustPolicySchema.shape), ...Object.keys(trustedKeySchema.shape)])
+    assert.ok(text.includes(`"${key}"`), `docs/trust.md does not show ${key}`);
+  for (const role of roleSchema.options) assert.ok(text.includes(`\`${role}\``), role);
+  const [, table = ''] = text.split('| code | when |\n|---|---|\n');
+  const codes = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, code]) => code);
+  assert.deepEqual(codes, trustCodes);
+  assert.ok(text.includes(`\`${SUMMARY_TYPE}\``) && text.includes(`\`${VERIFIER_ID}\``));
 });
 
 test('docs/fingerprint.md has the table of conditions as the code has it', async () => {

@@ -137,30 +137,26 @@ describe('a run does not count', () => {
     'not-built': (_, { statement }) => {
       for (const arm of statement.predicate.arms) arm.build = null;
     },
-    'unknown-signer': (input) => {
+    'unknown-key': (input) => {
       input.trust = { ...input.trust, keys: [] };
     },
     'wrong-role': (input) => {
       for (const key of input.trust.keys) key.roles = ['verifier'];
     },
-    'wrong-machine-for-key': (input) => {
+    'wrong-machine of the key': (input) => {
       for (const key of input.trust.keys) key.machines = [sha256('another')];
     },
-    'key-compromised': (input) => {
+    revoked: (input) => {
       for (const key of input.trust.keys)
         key.revoked = { since: '2026-11-30T00:00:00Z', reason: 'compromised' };
     },
-    'key-superseded': (input) => {
-      for (const key of input.trust.keys)
-        key.revoked = { since: '2026-11-29T00:00:00Z', reason: 'superseded' };
-    },
-    'key-expired': (input) => {
+    expired: (input) => {
       for (const key of input.trust.keys) key.notAfter = '2026-11-29T00:00:00Z';
     },
-    'key-not-yet-valid': (input) => {
+    'not-yet-valid': (input) => {
       for (const key of input.trust.keys) key.notBefore = '2026-11-30T00:00:00Z';
     },
-    'trust-expired': (input) => {
+    'policy-expired': (input) => {
       input.trust.expires = '2026-11-30T00:00:00Z';
     },
     'no-challenge': (input) => {
@@ -183,11 +179,12 @@ describe('a run does not count', () => {
     test(code, () => {
       const decision = decided((input) => alter(input, first(input)));
       assert.deepEqual([decision.result, decision.exitCode], ['missing', EXIT.notMeasured]);
-      assert.ok(codes(decision).includes(code), codes(decision).join());
+      const [word = ''] = code.split(' ');
+      assert.ok(codes(decision).includes(word), codes(decision).join());
       assert.equal(decision.evidence[0]?.counts, false);
       const told = decision.requirements[0]?.reasons.map((reason) => reason.code) ?? [];
       assert.equal(told[0], 'no-run');
-      assert.ok(renderGateText(decision).replaceAll(/\s+/g, ' ').includes(`[${code}]`));
+      assert.ok(renderGateText(decision).replaceAll(/\s+/g, ' ').includes(`[${word}]`));
     });
 
   test('but is not called stale, moved, old or few at the very limit', () => {

@@ -8,7 +8,7 @@ import {
   readEnvelope as readAt,
   signEnvelope,
 } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { preAuthenticationEncoding } from '../../../src/manifest/pae.js';
 import { scratchFolder } from '../../support/folder.js';
 
@@ -21,7 +21,7 @@ interface Parts {
 }
 
 /** An envelope made by hand, spelt as ours, over any type and body. */
-function envelope(key: SigningKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
+function envelope(key: OwnKey, change: (parts: Parts) => void, type = PAYLOAD_TYPE): Buffer {
   const parts: Parts = {
     payload: payload.toString('base64'),
     payloadType: type,
@@ -43,7 +43,7 @@ const wrongKey = (): QualifyError =>
 
 test('opens what it signed', async (context) => {
   const key = await keyFor(context);
-  const text = signEnvelope(payload, key);
+  const text = await signEnvelope(payload, key);
   assert.deepEqual(openEnvelope(readEnvelope(Buffer.from(text)), key.publicKey, wrongKey), payload);
   assert.equal(text, envelope(key, () => {}).toString());
 });
@@ -113,7 +113,10 @@ test('refuses a signature of another length', async (context) => {
     const bytes = envelope(key, (parts) => {
       for (const entry of parts.signatures) entry.sig = Buffer.alloc(length).toString('base64');
     });
-    assert.throws(() => readEnvelope(bytes), /not 64 bytes/);
+    assert.throws(
+      () => openEnvelope(readEnvelope(bytes), key.publicKey, wrongKey),
+      new RegExp(`has a signature that is ${length} bytes long, not the 64 of Ed25519`),
+    );
   }
 });
 

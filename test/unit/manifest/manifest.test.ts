@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { signEnvelope } from '../../../src/manifest/envelope.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { readManifest, signedFiles } from '../../../src/manifest/manifest.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { signSsh } from '../../../src/manifest/ssh-signature.js';
@@ -21,7 +21,7 @@ const SSH = `${MANIFEST}.sig`;
 interface Sealed {
   folder: string;
   run: string;
-  key: SigningKey;
+  key: OwnKey;
   statement: Statement;
   lines: [string, string];
 }
@@ -39,7 +39,7 @@ async function sealedRun(context: TestContext): Promise<Sealed> {
 /** Writes the lines, and a new SSH signature over them, so that only the lines can be what is wrong. */
 async function rewrite({ run, key }: Sealed, ...lines: string[]): Promise<void> {
   await writeFile(join(run, MANIFEST), lines.join(''));
-  await writeFile(join(run, SSH), signSsh(Buffer.from(lines.join('')), key) ?? '');
+  await writeFile(join(run, SSH), (await signSsh(Buffer.from(lines.join('')), key)) ?? '');
 }
 
 const refuses = ({ run, folder }: Sealed, where: string, message: RegExp) =>
@@ -109,16 +109,12 @@ test('never passes what no gate may rest on', async (context) => {
 test('refuses a test result that does not follow, though it is signed', async (context) => {
   const sealed = await sealedRun(context);
   const { key, lines, statement } = sealed;
-  const other = (change: (result: TestResult) => void): string => {
+  const other = (change: (result: TestResult) => void): Promise<string> => {
     const result = structuredClone(testResultOf(statement));
     change(result);
     return signEnvelope(serializeTestResult(result), key);
   };
-  await rewrite(
-    sealed,
-    lines[0],
-    other(() => {}),
-  );
+  await rewrite(sealed, lines[0], await other(() => {}));
   await verifies(sealed);
   for (const change of [
     (result: TestResult) => {
@@ -134,18 +130,18 @@ test('refuses a test result that does not follow, though it is signed', async (c
       Object.assign(result.predicate, { url: 'https://example.com' });
     },
   ]) {
-    await rewrite(sealed, lines[0], other(change));
+    await rewrite(sealed, lines[0], await other(change));
     await refuses(sealed, MANIFEST, /line 2 has a test result that does not follow from line 1/);
   }
   const spaced = Buffer.from(JSON.stringify(testResultOf(statement), null, 1));
-  await rewrite(sealed, lines[0], signEnvelope(spaced, key));
+  await rewrite(sealed, lines[0], await signEnvelope(spaced, key));
   await refuses(sealed, MANIFEST, /line 2 has a test result that does not follow from line 1/);
 });
 
 test('refuses a test result by another key', async (context) => {
   const sealed = await sealedRun(context);
   const other = await generateKey('other', join(sealed.folder, 'others'));
-  const [, line = ''] = signedFiles(sealed.statement, other)[MANIFEST].split(/(?<=\n)/);
+  const [, line = ''] = (await signedFiles(sealed.statement, other))[MANIFEST].split(/(?<=\n)/);
   await rewrite(sealed, sealed.lines[0], line);
   await refuses(sealed, 'key.pub.pem', /is not the signer's key/);
   const renamed = line.replace(other.publicKey.keyId, sealed.key.publicKey.keyId);
@@ -193,10 +189,10 @@ test('refuses an SSH signature of another manifest or key, and needs none', asyn
   const sealed = await sealedRun(context);
   const path = join(sealed.run, SSH);
   const text = await readFile(path, 'utf8');
-  await writeFile(path, signSsh(Buffer.from('another manifest'), sealed.key) ?? '');
+  await writeFile(path, (await signSsh(Buffer.from('another manifest'), sealed.key)) ?? '');
   await refuses(sealed, SSH, /does not sign the manifest beside it/);
   const other = await generateKey('other', join(sealed.folder, 'others'));
-  await writeFile(path, signSsh(await readFile(join(sealed.run, MANIFEST)), other) ?? '');
+  await writeFile(path, (await signSsh(await readFile(join(sealed.run, MANIFEST)), other)) ?? '');
   await refuses(sealed, SSH, /is no SSH signature by SHA256:/);
   for (const changed of ['', `${text}\n`, text.replace('\n', '\r\n'), text.replace('SSH', 'PGP')]) {
     await writeFile(path, changed);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -79,10 +79,49 @@ test('takes ordinary keys', () => {
   assert.equal(isLowOrderPoint(raw), false);
 });
 
+test('names a P-256 key as ssh-keygen does, from PEM and from its line', async (context) => {
+  const folder = await scratchFolder(context);
+  for (let round = 0; round < 3; round += 1) {
+    const key = publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'made');
+    assert.equal(key.algorithm, 'ECDSA P-256');
+    const path = join(folder, `${round}.pub`);
+    await writeFile(path, `${sshLine(key, 'a comment')}\n`);
+    const printed = execFileSync('ssh-keygen', ['-lf', path], { encoding: 'utf8' });
+    assert.equal(printed, `256 ${key.keyId} a comment (ECDSA)\n`);
+    assert.equal(parsePublicKey(sshLine(key), 'ssh').pem, key.pem);
+    assert.equal(parsePublicKey(key.pem, 'pem').keyId, key.keyId);
+    const exported = execFileSync('ssh-keygen', ['-e', '-m', 'PKCS8', '-f', path], { encoding: 'utf8' });
+    assert.equal(parsePublicKey(exported, 'exported').pem, key.pem);
+  }
+});
+
+test('gives a point that is written compressed the same name', () => {
+  const made = publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'made');
+  const args = ['ec', '-pubin', '-conv_form', 'compressed'];
+  const compressed = execFileSync('openssl', args, { input: made.pem, encoding: 'utf8', stdio: 'pipe' });
+  assert.notEqual(compressed, made.pem);
+  assert.deepEqual(parsePublicKey(compressed, 'compressed').keyId, made.keyId);
+  assert.equal(parsePublicKey(compressed, 'compressed').pem, made.pem);
+});
+
+test('refuses a point that is not on the curve, and the point at infinity', () => {
+  const made = publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'made');
+  const raw = made.object.export({ format: 'der', type: 'spki' }).subarray(-65);
+  raw[64] = (raw[64] ?? 0) ^ 1;
+  for (const point of [raw, Buffer.concat([Buffer.from([4]), Buffer.alloc(64)]), Buffer.alloc(65)]) {
+    assert.throws(() => publicKeyFromRaw(point, 'evil', 'ECDSA P-256'), /evil is no point of the curve/);
+  }
+});
+
 test('refuses other kinds of key by name', () => {
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
-  assert.throws(() => parsePublicKey(pem, 'k'), /k is a ec key; only Ed25519/);
+  const pem = (key: KeyObject) => key.export({ format: 'pem', type: 'spki' }).toString();
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey;
+  assert.throws(() => parsePublicKey(pem(p384), 'k'), /k is a ec secp384r1 key; only Ed25519 and ECDSA/);
+  const k1 = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey;
+  assert.throws(() => parsePublicKey(pem(k1), 'k'), /k is a ec secp256k1 key/);
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
+  assert.throws(() => parsePublicKey(pem(rsa), 'k'), /k is a rsa key/);
+  assert.throws(() => parsePublicKey('ssh-rsa AAAA c', 'k'), /neither an SPKI PEM/);
 });
 
 test('refuses text that is no key', () => {

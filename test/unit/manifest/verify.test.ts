@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { generateKey, type SigningKey } from '../../../src/manifest/key-store.js';
+import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { readManifest } from '../../../src/manifest/manifest.js';
 import { sshLine } from '../../../src/manifest/public-key.js';
 import { seal } from '../../../src/manifest/seal.js';
@@ -16,7 +16,7 @@ import { scratchFolder } from '../../support/folder.js';
 interface Sealed {
   folder: string;
   run: string;
-  key: SigningKey;
+  key: OwnKey;
   /** Keys of the verifier: none. */
   keys: string;
 }

@@ -20,6 +20,7 @@ test('every built-in matrix bears the name of its file and can be planned', () =
   assert.deepEqual(builtInNames(), [
     'calibrate',
     'fast-exp',
+    'long-context-pr',
     'peer-llama-cpp',
     'peer-llama-cpp-mxfp4',
     'peer-llama-cpp-q2_k',

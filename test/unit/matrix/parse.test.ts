@@ -75,6 +75,7 @@ test('a map of switches may take in another and change it', () => {
 
 describe('a matrix that is wrong is refused with the place and the remedy', () => {
   const cases: [string, string, RegExp][] = [
+    ['a merge of what is no map', `${good}<<: x\n`, /^m\.yaml:1:1: Merge sources must be maps/],
     [
       'bits of two engines',
       peer.replace(/^protocol.*$/m, 'protocol: { parity: exact }'),

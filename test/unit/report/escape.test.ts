@@ -21,6 +21,7 @@ test('Markdown of others formats, links, mentions and closes nothing', () => {
   assert.equal(markdownText('moe_gate_up'), 'moe_gate_up');
   assert.equal(markdownText('_x_'), '\\_x\\_');
   assert.equal(markdownText('https://x.y'), 'https:<!-- -->//x.y');
+  assert.equal(markdownText('www.x.y WWW.z'), 'www<!-- -->.x.y WWW<!-- -->.z');
   assert.equal(markdownText('two\nlines'), 'two\\\\u{a}lines');
 });
 

@@ -1,0 +1,122 @@
+/**
+ * The HTML report as a browser shows it: every kind of session, on a phone and on a desktop, light and dark. Run by the step `browser`
+ * of `.ci/run`; `PICTURES` names a folder for what it saw.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { compiled, openBrowser, openPage, picture } from './browser.js';
+
+const { reports } = await compiled('test/fixtures/reports.js');
+const { renderHtml } = await compiled('src/report/html/page.js');
+const scratch = mkdtempSync(join(tmpdir(), 'qualify-browser-'));
+const pictures = process.env.PICTURES ?? join(scratch, 'pictures');
+mkdirSync(pictures, { recursive: true });
+const views = [
+  { width: 360, scheme: 'light' },
+  { width: 360, scheme: 'dark' },
+  { width: 768, scheme: 'light' },
+  { width: 1280, scheme: 'dark' },
+];
+
+let browser;
+before(async () => {
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+async function write(kind, alter = (html) => html) {
+  const { verdict, context } = reports[kind]();
+  const path = join(scratch, `${kind}.html`);
+  writeFileSync(path, alter(await renderHtml(verdict, context)));
+  return pathToFileURL(path).href;
+}
+
+/** What of the page a reader would miss or stumble over. */
+const look = (page) =>
+  page.evaluate(() => {
+    // Vega hides a label that has no room by its opacity.
+    const shown = (element) => element.getClientRects().length > 0 && element.getAttribute('opacity') !== '0';
+    const inside = (box) => box.left >= -0.5 && box.right <= document.documentElement.clientWidth + 0.5;
+    const texts = [...document.querySelectorAll('svg.chart text')].filter(shown);
+    const frames = [...document.querySelectorAll('svg.chart')].filter(shown);
+    const clipped = texts.filter((text) => {
+      const [own, frame] = [text.getBoundingClientRect(), text.closest('svg.chart').getBoundingClientRect()];
+      return own.left < frame.left - 2 || own.right > frame.right + 2 || own.bottom > frame.bottom + 2;
+    });
+    const pixels = (text) =>
+      (Number.parseFloat(getComputedStyle(text).fontSize) *
+        text.closest('svg.chart').getBoundingClientRect().width) /
+      text.closest('svg.chart').viewBox.baseVal.width;
+    return {
+      overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      charts: frames.length,
+      outside: frames.filter((frame) => !inside(frame.getBoundingClientRect())).length,
+      clipped: clipped.map((text) => text.textContent),
+      smallest: Math.min(...texts.map(pixels)),
+      ground: getComputedStyle(document.body).backgroundColor,
+      ink: texts.length === 0 ? null : getComputedStyle(texts[0]).fill,
+      heading: document.querySelector('h1').textContent,
+      scripts: document.scripts.length,
+      injected: [...document.querySelectorAll('*')].filter((element) =>
+        element.getAttributeNames().some((name) => name.startsWith('on')),
+      ).length,
+    };
+  });
+
+describe('a browser', () => {
+  for (const kind of Object.keys(reports)) {
+    test(`shows ${kind}`, async () => {
+      const url = await write(kind);
+      for (const view of views) {
+        const { page, said, asked } = await openPage(browser, url, view);
+        const seen = await look(page);
+        const at = `${kind} at ${view.width}, ${view.scheme}: ${JSON.stringify(seen)}`;
+        assert.deepEqual(said, [], at);
+        assert.deepEqual(asked, [url], at);
+        assert.ok(seen.overflow <= 0, at);
+        assert.ok(seen.charts > 0 && seen.outside === 0, at);
+        assert.deepEqual(seen.clipped, [], at);
+        assert.ok(seen.smallest >= 8, at);
+        assert.deepEqual([seen.scripts, seen.injected], [0, 0], at);
+        assert.equal(seen.ground, view.scheme === 'dark' ? 'rgb(16, 19, 23)' : 'rgb(255, 255, 255)', at);
+        assert.notEqual(seen.ink, 'rgb(0, 0, 0)', at);
+        await picture(page, join(pictures, `${kind}-${view.width}-${view.scheme}.png`));
+        await page.close();
+      }
+    });
+  }
+
+  test('prints in light colours whatever the screen has', async () => {
+    const { page } = await openPage(browser, await write('passed'), { width: 1280, scheme: 'dark' });
+    await page.emulateMediaType('print');
+    assert.equal((await look(page)).ground, 'rgb(255, 255, 255)');
+    await page.pdf({ path: join(pictures, 'passed.pdf'), format: 'A4', printBackground: true });
+    await page.close();
+  });
+
+  test('of this test sees a script that is stopped, a picture that is asked for, and an overflow', async () => {
+    const alter = (html) =>
+      html.replace(
+        '<main>',
+        '<main><script>document.title = "ran"</script><img src="http://127.0.0.1:9/x.png" alt=""><div class="wide-thing"><table><tr><td>' +
+          `${'x'.repeat(400)}</td></tr></table></div>`,
+      );
+    const url = await write('small', alter);
+    const { page, said } = await openPage(browser, url, { width: 360, scheme: 'light' });
+    const seen = await look(page);
+    assert.equal(seen.scripts, 1);
+    assert.notEqual(await page.title(), 'ran');
+    assert.ok(
+      said.some((text) => /script/i.test(text)) && said.some((text) => /image|img-src/i.test(text)),
+      said.join('\n'),
+    );
+    await page.close();
+  });
+});

@@ -1,0 +1,110 @@
+/** `qualify challenge`: issues the question that a run is to answer. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { sha256 } from '../digest.js';
+import { QualifyError } from '../errors.js';
+import { writeNew } from '../machine/write-new.js';
+import { matrixDigest } from '../matrix/digest.js';
+import { type Challenge, challengeSchema } from '../plan/challenge.js';
+import { resolveRevision } from '../revision/resolve.js';
+import { durationUpTo, wholeNumber } from './options.js';
+import { answer, note } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
+import { DEFAULT_MATRIX } from './revision-matrix.js';
+
+interface Flags {
+  repository: string;
+  pr?: number;
+  head: string;
+  base: string;
+  matrix: string;
+  policy?: string;
+  valid: number;
+  out?: string;
+}
+
+const MOST_DAYS = 90;
+const WEEK_MS = 7 * 86_400_000;
+
+export function register(program: Command): void {
+  program
+    .command('challenge')
+    .description('issue a challenge: the question that a run must answer, for one change and matrix')
+    .requiredOption('--repository <url>', 'what the change is a change of: https://github.com/org/engine')
+    .option('--pr <number>', 'number of the pull request', wholeNumber(1, 999_999_999))
+    .requiredOption('--head <ref>', 'the change: a full commit, or a name in the git repository here')
+    .requiredOption('--base <ref>', 'what it is compared against, in the same way')
+    .option('--matrix <matrix>', 'the matrix that is asked for: a name or a file', DEFAULT_MATRIX)
+    .option('--policy <file>', 'the policy of the gate that will read the answer')
+    .option('--valid <duration>', 'how long a run may begin: 30m, 12h (default: 7d)', durationUpTo(MOST_DAYS))
+    .option('--out <file>', 'write it there, into a new file (default: print it)')
+    .addHelpText(
+      'after',
+      '\nWhoever wants the claim proved issues the challenge and keeps it; whoever\n' +
+        'measures answers it with `qualify pr --challenge FILE` (or run, or compare).\n' +
+        'Its nonce seeds every prompt and the order, so that the answer was made after\n' +
+        'the challenge, and for this change. `qualify verify RUN --challenge FILE` checks\n' +
+        'the answer. Nothing in it is secret once the run may begin.',
+    )
+    .action(async (flags: Flags) => {
+      const challenge = await issue(flags, new Date());
+      const text = `${JSON.stringify(challenge, null, 2)}\n`;
+      if (flags.out === undefined) {
+        answer(text);
+        return;
+      }
+      await writeNew(flags.out, text);
+      answer(flags.out);
+      note(
+        `To answer it, by ${challenge.expiresAt}: qualify pr --challenge ${flags.out}` +
+          `${flags.matrix === challenge.matrix.name ? '' : ` --matrix ${flags.matrix}`}`,
+      );
+    });
+}
+
+async function issue(flags: Flags, now: Date): Promise<Challenge> {
+  const matrix = loadRealMatrix(flags.matrix);
+  const parsed = challengeSchema.safeParse({
+    schemaVersion: 1,
+    nonce: randomBytes(32).toString('base64url'),
+    repository: flags.repository,
+    pullRequest: flags.pr ?? null,
+    head: await commitOf(flags.head),
+    base: await commitOf(flags.base),
+    matrix: { name: matrix.name, digest: matrixDigest(matrix) },
+    policy: flags.policy === undefined ? null : sha256(readPolicy(flags.policy)),
+    issuedAt: now.toISOString(),
+    expiresAt: new Date(now.getTime() + (flags.valid ?? WEEK_MS)).toISOString(),
+  } satisfies Challenge);
+  if (parsed.success) return parsed.data;
+  const [issueFound] = parsed.error.issues;
+  throw new QualifyError('ERR_QUALIFY_USAGE', `${issueFound?.path.join('.')}: ${issueFound?.message}`, {
+    exit: 'usage',
+    hint: 'The repository is its address, of at most 300 characters.',
+  });
+}
+
+/** A full commit is taken as it is: whoever issues a challenge need not have the sources. */
+async function commitOf(name: string): Promise<string> {
+  if (/^[0-9a-f]{40}$/.test(name)) return name;
+  const resolved = await resolveRevision(name, process.cwd());
+  if (resolved.kind === 'commit') return resolved.commit;
+  throw new QualifyError('ERR_QUALIFY_USAGE', `${name} is no commit, and a challenge asks for commits.`, {
+    exit: 'usage',
+    hint: 'Commit the change and name the commit or its branch.',
+  });
+}
+
+function readPolicy(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_USAGE', `The policy ${path} cannot be read.`, {
+      exit: 'usage',
+      where: (cause as NodeJS.ErrnoException).message,
+      hint: 'Give the file that the gate reads: qualify.policy.yaml.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,165 @@
+/** `qualify init`: matrix, policy, trust and workflows for the repository at hand. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { QualifyError } from '../errors.js';
+import { loadOrCreateKey } from '../manifest/key-store.js';
+import { sshLine } from '../manifest/public-key.js';
+import { tryGit } from '../revision/git.js';
+import { SOURCE_FOLDERS } from '../revision/source-tree.js';
+import { filesOfGate, filesOfPeer, MATRIX_FILE } from './init-files.js';
+import { answer, answerJson, note } from './output.js';
+import { refuseExisting, writeNewFiles } from './write-new-files.js';
+
+type EngineKind = 'embedded' | 'node-llama-cpp';
+
+interface Options {
+  engine?: EngineKind;
+  action?: string;
+  force?: true;
+  json?: true;
+}
+
+const HELP = `
+In a repository with an engine that qualify builds (native/ and kernels/) it
+writes what a gate of pull requests needs:
+  qualify.matrix.yaml    the workloads, the protocol and the budgets
+  qualify.policy.yaml    what must have been qualified before a merge
+  qualify.trust.json     whose runs count: your own key
+  .github/workflows/     who may ask, what measures, what reports (qualify-*.yml)
+In a checkout of llama.cpp, or with --engine node-llama-cpp, it writes a matrix
+that compares llama.cpp, as node-llama-cpp ships it, with the embedded engine.
+Nothing is overwritten without --force: when one file is there, none is written.
+Then read docs/ci.md: the machine that measures needs some care.`;
+
+function pinnedAction(text: string): string {
+  if (!/^[\w.-]+\/[\w.-]+@[0-9a-f]{40}$/.test(text))
+    throw new InvalidArgumentError('Write it as OWNER/REPO@SHA, with the full SHA of a commit.');
+  return text;
+}
+
+export function register(program: Command): void {
+  program
+    .command('init')
+    .description('write a first matrix, policy, trust policy and workflows for this repository')
+    .addOption(
+      new Option('--engine <engine>', 'what is measured (default: what is found here)').choices([
+        'embedded',
+        'node-llama-cpp',
+      ] satisfies EngineKind[]),
+    )
+    .option(
+      '--action <owner/repo@sha>',
+      'where the workflows take qualify from (default: this repository, when its action.yml is here)',
+      pinnedAction,
+    )
+    .option('--force', 'replace files that are there')
+    .option('--json', 'print JSON')
+    .addHelpText('after', HELP)
+    .action(init);
+}
+
+async function init({ engine, action, force = undefined, json }: Options): Promise<void> {
+  const folder = process.cwd();
+  const root = (await tryGit(folder, 'rev-parse', '--show-toplevel')) ?? folder;
+  const kind = engine ?? engineOf(root);
+  const replace = force === true;
+  const written =
+    kind === 'embedded' ? await initGate(root, action, replace) : await initPeer(root, action, replace);
+  if (json) answerJson({ schemaVersion: 1, engine: kind, root, ...written });
+  else answer(toText(written));
+}
+
+interface Written {
+  files: string[];
+  next: { command: string; what: string }[];
+}
+
+async function initGate(root: string, action: string | undefined, replace: boolean): Promise<Written> {
+  if (!holdsEngine(root)) throw noEngine(`${root} holds no engine that qualify builds`);
+  const uses = action ?? (existsSync(join(root, 'action.yml')) ? './' : undefined);
+  if (uses === undefined)
+    throw new QualifyError('ERR_QUALIFY_USAGE', `${root} has no action.yml that workflows could use`, {
+      exit: 'usage',
+      hint: 'Say which commit of qualify they are to use: --action OWNER/REPO@SHA',
+    });
+  const branch = await mainBranch(root);
+  const choices = { branch, action: uses, key: { keyId: '', publicKey: '' } };
+  if (!replace) await refuseExisting(root, filesOfGate(choices));
+  const { publicKey, created } = await loadOrCreateKey();
+  if (created) note(`made the key ${publicKey.keyId}, which signs your runs`);
+  const key = { keyId: publicKey.keyId, publicKey: sshLine(publicKey, 'qualify-default') };
+  const files = filesOfGate({ ...choices, key });
+  await writeNewFiles(root, files, replace);
+  return {
+    files: files.map(({ path }) => path),
+    next: [
+      {
+        command: `qualify pr --matrix ${MATRIX_FILE}`,
+        what: 'compare HEAD with where it left the main branch',
+      },
+      { command: 'qualify gate --head HEAD --policy-from-disk', what: 'what the gate would say of it' },
+      { command: 'qualify calibrate', what: 'how small a slowdown this machine can judge' },
+    ],
+  };
+}
+
+async function initPeer(root: string, action: string | undefined, replace: boolean): Promise<Written> {
+  if (action !== undefined)
+    throw new QualifyError('ERR_QUALIFY_USAGE', '--action is for workflows, and none are written here', {
+      exit: 'usage',
+      hint: 'A gate needs an engine that qualify builds: --engine embedded',
+    });
+  const files = filesOfPeer();
+  if (!replace) await refuseExisting(root, files);
+  await writeNewFiles(root, files, replace);
+  note(
+    'What is measured is the release of llama.cpp that node-llama-cpp ships, not the sources here. There is no\n' +
+      'policy and no workflow: a gate compares commits of an engine that qualify builds.',
+  );
+  return {
+    files: files.map(({ path }) => path),
+    next: [
+      { command: `qualify matrix lint ${MATRIX_FILE}`, what: 'check it after each change' },
+      { command: `qualify plan ${MATRIX_FILE}`, what: 'what it would run, and how long' },
+      { command: `qualify run ${MATRIX_FILE}`, what: 'measure' },
+    ],
+  };
+}
+
+const holdsEngine = (root: string): boolean =>
+  SOURCE_FOLDERS.every((name) => existsSync(join(root, name))) &&
+  existsSync(join(root, 'native', 'CMakeLists.txt'));
+
+/** What is to be measured here. @throws QualifyError ERR_QUALIFY_NO_ENGINE (exit 64) */
+function engineOf(root: string): EngineKind {
+  if (holdsEngine(root)) return 'embedded';
+  if (existsSync(join(root, 'include', 'llama.h')) && existsSync(join(root, 'ggml'))) return 'node-llama-cpp';
+  throw noEngine(`${root} holds no engine that qualify knows`);
+}
+
+const noEngine = (message: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_NO_ENGINE', message, {
+    exit: 'usage',
+    hint: 'Call it in a repository with native/CMakeLists.txt and kernels/, or compare with llama.cpp: --engine node-llama-cpp',
+  });
+
+/** The branch that changes are merged into, as far as git knows it here. */
+async function mainBranch(root: string): Promise<string> {
+  const remote = await tryGit(root, 'symbolic-ref', '--short', 'refs/remotes/origin/HEAD');
+  if (remote !== null) return remote.replace(/^origin\//, '');
+  for (const name of ['main', 'master'])
+    if ((await tryGit(root, 'rev-parse', '--verify', '--quiet', `refs/heads/${name}`)) !== null) return name;
+  return 'main';
+}
+
+function toText({ files, next }: Written): string {
+  const width = Math.max(...next.map(({ command }) => command.length));
+  return [
+    'wrote',
+    ...files.map((path) => `  ${path}`),
+    'next',
+    ...next.map(({ command, what }) => `  ${command.padEnd(width)}  ${what}`),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,59 @@
+/** What `verify` makes of `--challenge`: the challenge with its matrix, and what is said of a run that answers one. */
+import { QualifyError } from '../errors.js';
+import { readChallenge } from '../manifest/challenge-file.js';
+import type { IssuedChallenge } from '../manifest/confirm-challenge.js';
+import { builtInNames } from '../matrix/built-in.js';
+import { matrixDigest } from '../matrix/digest.js';
+import type { Matrix } from '../matrix/schema.js';
+import type { Challenge } from '../plan/challenge.js';
+import { printable } from './output.js';
+import { loadRealMatrix } from './real-matrix.js';
+
+interface Flags {
+  challenge?: string;
+  matrix?: string;
+}
+
+/**
+ * The challenge of `--challenge`; undefined without it. Its matrix is the one of `--matrix`, else the built-in one of its name.
+ * @throws QualifyError (exit 64) `ERR_QUALIFY_CHALLENGE`, or `ERR_QUALIFY_CHALLENGE_MATRIX` when the matrix is not at hand in the version
+ * that was asked for.
+ */
+export function issuedChallenge({ challenge: path, matrix: name }: Flags): IssuedChallenge | undefined {
+  if (path === undefined) {
+    if (name === undefined) return undefined;
+    throw new QualifyError('ERR_QUALIFY_USAGE', '--matrix is the matrix of a challenge.', {
+      exit: 'usage',
+      hint: 'Give the challenge too: --challenge FILE.',
+    });
+  }
+  const challenge = readChallenge(path);
+  const isAtHand = name !== undefined || builtInNames().includes(challenge.matrix.name);
+  const matrix = isAtHand ? loadRealMatrix(name ?? challenge.matrix.name) : null;
+  if (matrix !== null && isAsked(matrix, challenge)) return { challenge, matrix };
+  const { name: asked, digest } = challenge.matrix;
+  throw new QualifyError(
+    'ERR_QUALIFY_CHALLENGE_MATRIX',
+    `${path} asks for the matrix ${asked} (sha256 ${digest.slice(0, 12)}), and ` +
+      `${matrix === null ? 'that is not built in' : `${name ?? 'the built-in one'} is another`}.`,
+    { exit: 'usage', where: path, hint: 'Give the file that the challenge was issued for: --matrix FILE.' },
+  );
+}
+
+const isAsked = (matrix: Matrix, { matrix: { name, digest } }: Challenge): boolean =>
+  matrix.name === name && matrixDigest(matrix) === digest;
+
+/** Lines that say which challenge a run answers, and who says that it was issued. */
+export function describeAnswer(challenge: Challenge | undefined, { challenge: path }: Flags): string[] {
+  if (challenge === undefined) return [];
+  const { repository, pullRequest, head, expiresAt } = challenge;
+  const change = `${printable(repository.replaceAll(/\s/g, ' '))}${pullRequest === null ? '' : `#${pullRequest}`}`;
+  const isOver = Date.parse(expiresAt) < Date.now();
+  return [
+    `  answers    a challenge for ${change} at ${head.slice(0, 12)}, `,
+    path === undefined ? 'UNCONFIRMED: check with --challenge\n' : `the one in ${path}\n`,
+    ...(isOver
+      ? [`             which expired at ${expiresAt}: that it began before is the signer's word\n`]
+      : []),
+  ];
+}

@@ -1,0 +1,149 @@
+/** The parts of what a decision reads like on GitHub. Whatever others chose is cut to a bounded length and escaped. */
+import { counted } from '../../counted.js';
+import { TRUST_FILE } from '../../manifest/trust-policy.js';
+import { markdownCode, markdownText } from '../../report/escape.js';
+import type { Reason } from '../../verdict/schema.js';
+import type { GateDecision, OfferedRun } from '../decision.js';
+import { type Section, whole } from './fit.js';
+import { brief } from './limits.js';
+import { type CellRow, placeOf, rowsOf, tableLines, workloadOf } from './rows.js';
+import { headline, shownResult } from './words.js';
+
+const text = (value: string, most?: number): string => markdownText(brief(value, most));
+const reasonText = ({ code, message }: Reason): string => `${text(message)} (${text(code, 60)})`;
+const commit = (id: string): string => markdownCode(brief(id, 12).replace('…', ''));
+const MOST_REASONS = 5;
+
+const shortKey = (signer: string | null): string =>
+  signer === null ? 'nobody known' : markdownCode(brief(signer, 60));
+
+/** Result, head and base: the first thing to read. */
+export function headSection(decision: GateDecision): Section {
+  const { head, base, policy } = decision;
+  const title = policy.title === null ? '' : `${text(policy.title, 200)}: `;
+  const from =
+    policy.commit === null
+      ? '**The policy was read from disk**, not from the base revision: whoever made the change could have chosen it.'
+      : `Policy ${markdownCode(brief(policy.path, 100))} and trust as of the base, ${commit(policy.commit)}.`;
+  return whole(
+    `### ${title}${headline(decision)}`,
+    '',
+    `Head ${commit(head.commit)} against ${text(base.branch, 100)} at ${commit(base.commit)}, exit code ${decision.exitCode}. ${from}`,
+  );
+}
+
+/** Reasons of the decision itself, then of requirements that say why. */
+export function reasonSection(decision: GateDecision): Section {
+  const rows = [
+    ...decision.reasons.map((reason) => `- ${reasonText(reason)}`),
+    ...decision.requirements.flatMap((requirement) =>
+      requirement.reasons
+        .slice(0, MOST_REASONS)
+        .map((reason) => `- ${markdownText(placeOf(requirement))}: ${reasonText(reason)}`),
+    ),
+  ];
+  return { head: [], rows, tail: [] };
+}
+
+/** Who waived what, why, until when. */
+export function waiverSection(decision: GateDecision): Section {
+  const applied = decision.waivers.filter(({ applies }) => applies);
+  const rows = applied.map(
+    ({ matrix, cell, reason, signer, expiresAt }) =>
+      `- ${text(matrix ?? '?', 64)} ${text(cell ?? '?', 64)}: waived by ${shortKey(signer)} until ${text(expiresAt ?? '?', 30)}: ${text(reason ?? 'no reason given')}`,
+  );
+  const said = `**${counted(applied.length, 'waiver')} in force. What they cover did not pass.**`;
+  return { head: applied.length === 0 ? [] : [said, ''], rows, tail: [] };
+}
+
+/** The table, with at most `most` rows. */
+export function tableSection(decision: GateDecision, most: number): Section {
+  const rows = rowsOf(decision);
+  if (rows.length === 0) return whole('No requirement was looked at.');
+  const [names = '', rule = '', ...lines] = tableLines(rows.slice(0, most));
+  const hidden = rows.slice(most);
+  const short = hidden.filter(({ result }) => result !== 'pass').length;
+  const more = `${counted(hidden.length, 'more row')} in the summary of the run, ${short === 0 ? 'all of them pass' : `**${short} of them no pass**`}.`;
+  return { head: [names, rule], rows: lines, tail: hidden.length === 0 ? [] : ['', more] };
+}
+
+const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
+
+function runLine({ path, kind, session, signer, machineId, digest, finishedAt }: OfferedRun): string {
+  const parts = [
+    `- ${markdownCode(brief(lastPart(path), 100))}: ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
+    `finished ${text(finishedAt ?? 'at no known time', 40)}`,
+    `signed by ${shortKey(signer)}`,
+    machineId === null ? 'machine unknown' : `machine ${commit(machineId)}`,
+    digest === null ? 'does not verify' : `evidence sha256 ${commit(digest)}`,
+  ];
+  return parts.join(', ');
+}
+
+/** The runs that the result rests on, on which machines, and how anybody checks one. */
+export function evidenceSection(decision: GateDecision): Section {
+  const counting = decision.evidence.filter(({ counts }) => counts);
+  if (counting.length === 0)
+    return whole(`No run counts, of ${counted(decision.evidence.length, 'run')} offered.`);
+  const [first] = counting;
+  const place = brief(lastPart(first?.path ?? 'RUN'), 100);
+  return {
+    head: [
+      `Rests on ${counted(counting.length, 'run')}; coldness, parity and every number were replayed from raw evidence:`,
+      '',
+    ],
+    rows: counting.map(runLine),
+    tail: [
+      '',
+      `Check it yourself: ${markdownCode(`qualify verify ${place} --trust ${TRUST_FILE} --explain`)}`,
+    ],
+  };
+}
+
+/** What was offered and does not count, waivers that do not apply, and what each cell says: folded away. */
+export function detailSection(decision: GateDecision, rows: readonly CellRow[] = rowsOf(decision)): Section {
+  const cells = rows.flatMap(({ cell, requirement, result }) =>
+    cell === null || result === 'pass'
+      ? []
+      : [
+          `- ${markdownText(placeOf(requirement))}, ${markdownText(workloadOf(cell))}: **${result.toUpperCase()}** after ${counted(cell.rounds, 'round')}${cell.reasons
+            .slice(0, MOST_REASONS)
+            .map((reason) => `; ${reasonText(reason)}`)
+            .join('')}`,
+        ],
+  );
+  const runs = decision.evidence
+    .filter(({ counts }) => !counts)
+    .map(
+      (run) =>
+        `- does not count: ${markdownCode(brief(lastPart(run.path), 100))}${run.reasons
+          .slice(0, MOST_REASONS)
+          .map((reason) => `; ${reasonText(reason)}`)
+          .join('')}`,
+    );
+  const waivers = decision.waivers
+    .filter(({ applies }) => !applies)
+    .map(
+      (waiver) =>
+        `- waiver without effect: ${markdownCode(brief(lastPart(waiver.path), 100))}${waiver.reasons
+          .slice(0, MOST_REASONS)
+          .map((reason) => `; ${reasonText(reason)}`)
+          .join('')}`,
+    );
+  const lines = [...cells, ...runs, ...waivers];
+  if (lines.length === 0) return whole();
+  return {
+    head: ['<details><summary>Cells that do not pass, and what does not count</summary>', ''],
+    rows: lines,
+    tail: ['', '</details>'],
+  };
+}
+
+/** Where this was decided, by what. */
+export function footSection(decision: GateDecision, runUrl: string | undefined): Section {
+  const link = runUrl === undefined ? '' : ` [Log and files](${runUrl}).`;
+  const result = shownResult(decision).toUpperCase();
+  return whole(
+    `${result}, decided ${text(decision.decidedAt, 40)} by ${text(decision.harness, 60)}; policy sha256 ${commit(decision.policy.sha256)}.${link}`,
+  );
+}

@@ -1,0 +1,77 @@
+/** Writes a file that was not there before, whole or not at all, also when the harness is killed meanwhile. */
+import { randomBytes } from 'node:crypto';
+import { link, lstat, open, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { explainDiskFull } from '../disk-full.js';
+import { QualifyError } from '../errors.js';
+import { guardPath } from './guard.js';
+
+/**
+ * Writes `text` into the new file `path`.
+ * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) when something is there already, which stays as it is;
+ * `ERR_QUALIFY_DISK_FULL` and `ERR_QUALIFY_UNWRITABLE` (15).
+ */
+export const writeNew = (path: string, text: string): Promise<void> =>
+  writeNewBy(path, async (write) => {
+    await write(Buffer.from(text));
+  });
+
+/** As `writeNew`, for what is made piece by piece: `make` gets the function that writes the next piece. */
+export async function writeNewBy<T>(
+  path: string,
+  make: (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  // Before anything is made; the link below says it again.
+  if ((await lstat(path).catch(() => null)) !== null) throw exists(path);
+  // Hidden, and named after what it is to become.
+  const partial = join(
+    dirname(resolve(path)),
+    `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
+  );
+  const file = await open(partial, 'wx', 0o644).catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
+  const dismissGuard = guardPath(partial);
+  try {
+    let made: T;
+    try {
+      made = await make((bytes) => file.writeFile(bytes));
+      await file.sync();
+    } catch (error) {
+      throw explainDiskFull(error, path);
+    } finally {
+      await file.close();
+    }
+    // A link, unlike a rename, never takes the place of a file that came meanwhile.
+    await link(partial, path).catch((error: unknown) => {
+      throw unwritable(path, error);
+    });
+    return made;
+  } finally {
+    await rm(partial, { force: true });
+    dismissGuard();
+  }
+}
+
+/** What the system's error at making `path` is to the user. */
+export function unwritable(path: string, cause: unknown): QualifyError {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code === 'EEXIST' || code === 'ENOTEMPTY') return exists(path, cause);
+  const full = explainDiskFull(cause, path);
+  if (full instanceof QualifyError) return full;
+  return new QualifyError('ERR_QUALIFY_UNWRITABLE', `${path} cannot be written (${code ?? String(cause)}).`, {
+    exit: 'infrastructure',
+    where: path,
+    hint: 'Give a place that is there and that you may write to with --out.',
+    cause,
+  });
+}
+
+/** What is said where something is in the way. */
+export const exists = (path: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_EXISTS', `${path} is there already.`, {
+    exit: 'usage',
+    where: path,
+    hint: 'Nothing is written over. Give another name with --out.',
+    cause,
+  });

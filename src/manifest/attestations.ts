@@ -1,0 +1,79 @@
+/** Reads the summaries of verifiers: envelopes, one a line, each checked with a key of the trust policy. */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import { openEnvelope, readEnvelope } from './envelope.js';
+import { INDEX_FILE } from './evidence-index.js';
+import { invalid } from './invalid.js';
+import type { PublicKey } from './public-key.js';
+import { parseStrictJson } from './strict-json.js';
+import type { Attestation } from './trust-judgement.js';
+import { SUMMARY_TYPE, summarySchema } from './verification-summary.js';
+
+const MAXIMUM_BYTES = 1024 * 1024;
+const MAXIMUM_DEPTH = 16;
+const NEWLINE = 0x0a;
+
+/**
+ * The summaries in files, by the keys of a policy. Lines by other keys, and statements of other kinds, count for nothing and are passed
+ * over; a line that names a key of the policy and is not signed by it is an error.
+ * @throws ERR_QUALIFY_ATTESTATIONS (exit 64) for a file that cannot be read, ERR_QUALIFY_INVALID (exit 16) that names file and line
+ */
+export async function readAttestations(
+  paths: readonly string[],
+  keys: readonly PublicKey[],
+): Promise<Attestation[]> {
+  const read = await Promise.all(
+    paths.map(async (path) => parseAttestations(await readBytes(path), path, keys)),
+  );
+  return read.flat();
+}
+
+/** The summaries in the bytes of one file, which `file` names in errors. */
+export function parseAttestations(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
+  if (bytes.length > MAXIMUM_BYTES)
+    throw invalid(file, `is ${bytes.length} bytes long; at most ${MAXIMUM_BYTES} are read`);
+  if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw invalid(file, 'has no line that ends');
+  const found: Attestation[] = [];
+  for (let start = 0, line = 1; start < bytes.length; line += 1) {
+    const end = bytes.indexOf(NEWLINE, start) + 1;
+    const attestation = readLine(bytes.subarray(start, end), { file, line }, keys);
+    if (attestation) found.push(attestation);
+    start = end;
+  }
+  return found;
+}
+
+function readLine(
+  bytes: Buffer,
+  place: { file: string; line: number },
+  keys: readonly PublicKey[],
+): Attestation | null {
+  const { file, line } = place;
+  const sealed = readEnvelope(bytes, place);
+  const key = keys.find(({ keyId }) => keyId === sealed.claimedKeyId);
+  if (!key) return null;
+  const payload = openEnvelope(sealed, key, () => invalid(file, `line ${line} is by another key`));
+  const value = parseStrictJson(payload, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
+  const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
+  if (type !== SUMMARY_TYPE) return null;
+  const parsed = summarySchema.safeParse(value);
+  if (!parsed.success)
+    throw invalid(file, `line ${line} is no summary of a verification: ${z.prettifyError(parsed.error)}`);
+  const evidence = parsed.data.subject.find(({ name }) => name === INDEX_FILE)?.digest;
+  if (!evidence || !('sha256' in evidence)) throw invalid(file, `line ${line} names no ${INDEX_FILE}`);
+  return { key, evidenceSha256: evidence.sha256, timeVerified: parsed.data.predicate.timeVerified };
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_ATTESTATIONS', `the attestations ${path} cannot be read`, {
+      exit: 'usage',
+      where: path,
+      hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
+      cause,
+    });
+  }
+}

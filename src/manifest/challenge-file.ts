@@ -1,0 +1,49 @@
+/** Reads a challenge from the file that its issuer wrote. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import { type Challenge, challengeSchema } from '../plan/challenge.js';
+import { parseStrictJson } from './strict-json.js';
+
+/** No challenge comes near it. */
+const MOST_BYTES = 64 * 1024;
+
+/** @throws QualifyError `ERR_QUALIFY_CHALLENGE` (exit 64) when it cannot be read or is no challenge; the message says why. */
+export function readChallenge(path: string): Challenge {
+  try {
+    const value = parseStrictJson(readBounded(path), {
+      file: path,
+      maximumBytes: MOST_BYTES,
+      maximumDepth: 4,
+    });
+    return requireChallenge(value, path);
+  } catch (cause) {
+    if (cause instanceof QualifyError && cause.code === 'ERR_QUALIFY_CHALLENGE') throw cause;
+    throw unusable(cause instanceof Error ? cause.message : String(cause), path, cause);
+  }
+}
+
+function readBounded(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    if (!fstatSync(file).isFile()) throw unusable(`${path} is not a regular file`, path);
+    const bytes = Buffer.alloc(MOST_BYTES + 1);
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function requireChallenge(value: unknown, path: string): Challenge {
+  const parsed = challengeSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw unusable(`${path} is no challenge: ${z.prettifyError(parsed.error)}`, path);
+}
+
+const unusable = (message: string, path: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_CHALLENGE', message, {
+    exit: 'usage',
+    where: path,
+    hint: 'Give the file that `qualify challenge` wrote, as it was written.',
+    ...(cause !== undefined && { cause }),
+  });

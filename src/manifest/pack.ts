@@ -1,0 +1,76 @@
+/** Packs a run that holds into one file, the same bytes on any machine. */
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { QualifyError } from '../errors.js';
+import { writeNewBy } from '../machine/write-new.js';
+import { ARCHIVE_LIMITS, type ArchiveLimits, END, encodeHeader, paddingOf } from './archive-format.js';
+import {
+  type EvidenceIndex,
+  INDEX_FILE,
+  listFiles,
+  parseIndex,
+  readListed,
+  readRegular,
+} from './evidence-index.js';
+import { type Verification, verifyRun } from './verify.js';
+
+export interface PackOptions {
+  /** The new file; `<session>.tar` in the current folder when absent. */
+  out?: string | undefined;
+  limits?: ArchiveLimits;
+}
+
+export interface PackedRun {
+  path: string;
+  sizeBytes: number;
+  sha256: string;
+  files: number;
+  verification: Verification;
+}
+
+/**
+ * Verifies a run folder and packs it.
+ * @throws QualifyError what `verifyRun` and `writeNewBy` throw; `ERR_QUALIFY_NOT_PACKABLE` (exit 64) for a run that is too large, or a name in
+ * it that is too long, for an archive.
+ */
+export async function packRun(
+  runFolder: string,
+  { out, limits = ARCHIVE_LIMITS }: PackOptions = {},
+): Promise<PackedRun> {
+  const verification = await verifyRun(runFolder);
+  const { session } = verification.record.plan;
+  const path = resolve(out ?? `${session}.tar`);
+  const paths = await listFiles(runFolder);
+  if (paths.length > limits.files) throw notPackable(`has ${paths.length} files`, limits);
+  const index = parseIndex((await readRegular(runFolder, INDEX_FILE)).toString('utf8'));
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let contentBytes = 0;
+  await writeNewBy(path, async (write) => {
+    const put = async (bytes: Uint8Array): Promise<void> => {
+      hash.update(bytes);
+      sizeBytes += bytes.length;
+      await write(bytes);
+    };
+    for (const name of paths) {
+      const bytes = await readPart(runFolder, index, name);
+      contentBytes += bytes.length;
+      if (contentBytes > limits.bytes) throw notPackable(`has more than ${limits.bytes} bytes`, limits);
+      const header = encodeHeader(`${session}/${name}`, bytes.length);
+      if (header === null) throw notPackable(`holds ${name}, whose name is too long for an archive`, limits);
+      await put(Buffer.concat([header, bytes, Buffer.alloc(paddingOf(bytes.length))]));
+    }
+    await put(END);
+  });
+  return { path, sizeBytes, sha256: hash.digest('hex'), files: paths.length, verification };
+}
+
+/** What the index lists is read as it was verified; the few other files are what was verified by them. */
+const readPart = (runFolder: string, index: EvidenceIndex, name: string): Promise<Buffer> =>
+  index.has(name) ? readListed(runFolder, index, name) : readRegular(runFolder, name);
+
+const notPackable = (why: string, { files, bytes }: ArchiveLimits): QualifyError =>
+  new QualifyError('ERR_QUALIFY_NOT_PACKABLE', `The run ${why}.`, {
+    exit: 'usage',
+    hint: `An archive holds at most ${files} files and ${bytes} bytes; hand on the folder as it is.`,
+  });

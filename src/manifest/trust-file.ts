@@ -1,0 +1,108 @@
+/** The file of a trust policy: read strictly, checked as a whole, and written whole or not at all. */
+import { readFile, realpath } from 'node:fs/promises';
+import { z } from 'zod';
+import { QualifyError } from '../errors.js';
+import { type PublicKey, parsePublicKey } from './public-key.js';
+import { parseStrictJson } from './strict-json.js';
+import { type TrustedKey, type TrustPolicy, trustPolicySchema } from './trust-policy.js';
+import { writeFileWhole } from './write-file-whole.js';
+
+const MAXIMUM_BYTES = 1024 * 1024;
+const MAXIMUM_DEPTH = 8;
+
+/**
+ * The policy that `bytes` hold; `file` names their source in errors. A key must have the name that follows from it, and be there once.
+ * @throws ERR_QUALIFY_TRUST_POLICY (exit 64)
+ */
+export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
+  const parsed = trustPolicySchema.safeParse(readJson(bytes, file));
+  if (!parsed.success) throw malformed(file, z.prettifyError(parsed.error));
+  const seen = new Map<string, number>();
+  for (const [at, entry] of parsed.data.keys.entries()) {
+    const place = `keys[${at}]`;
+    const { keyId } = keyOf(entry, file, place);
+    if (keyId !== entry.keyId)
+      throw malformed(file, `${place}.keyId is ${entry.keyId}, but its publicKey has the name ${keyId}`);
+    const before = seen.get(keyId);
+    if (before !== undefined)
+      throw malformed(file, `${place} is the key of keys[${before}] once more, ${keyId}`);
+    seen.set(keyId, at);
+    checkRoles(entry, file, place);
+  }
+  return parsed.data;
+}
+
+function readJson(bytes: Uint8Array, file: string): unknown {
+  try {
+    return parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw malformed(file, cause.message);
+  }
+}
+
+/** Reads a policy. @throws ERR_QUALIFY_TRUST_FILE (exit 64) when it cannot be read, and as `parseTrustPolicy` does */
+export async function readTrustPolicy(path: string): Promise<TrustPolicy> {
+  return parseTrustPolicy(await readTrustBytes(path), path);
+}
+
+/** The bytes of a policy's file, to be digested and parsed. @throws ERR_QUALIFY_TRUST_FILE (exit 64) */
+export async function readTrustBytes(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_TRUST_FILE', `the trust policy ${path} cannot be read`, {
+      exit: 'usage',
+      where: path,
+      hint: 'Give the file of a trust policy, or make one: qualify keys add KEY.pub --trust FILE',
+      cause,
+    });
+  }
+}
+
+/** Writes a policy in the place of another, or anew. A link stays one: what it leads to is replaced. */
+export async function writeTrustPolicy(path: string, policy: TrustPolicy): Promise<void> {
+  const text = formatTrustPolicy(policy);
+  // What would not be read again is not written.
+  parseTrustPolicy(Buffer.from(text), path);
+  const target = await realpath(path).catch(() => path);
+  try {
+    await writeFileWhole(target, text, 0o644);
+  } catch (cause) {
+    throw new QualifyError('ERR_QUALIFY_TRUST_WRITE', `the trust policy ${path} cannot be written`, {
+      exit: 'infrastructure',
+      where: path,
+      hint: 'Look at its folder, its mode and the free space of its disk.',
+      cause,
+    });
+  }
+}
+
+/** As files and answers show it: two spaces, the fields in the order of the schema. */
+export const formatTrustPolicy = (policy: TrustPolicy): string => `${JSON.stringify(policy, null, 2)}\n`;
+
+/** The key of an entry, from its own bytes. @throws ERR_QUALIFY_TRUST_POLICY */
+export function keyOf(entry: TrustedKey, file: string, place: string): PublicKey {
+  try {
+    return parsePublicKey(entry.publicKey, `${place}.publicKey`);
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw malformed(file, cause.message);
+  }
+}
+
+function checkRoles({ roles, machines, notBefore, notAfter }: TrustedKey, file: string, place: string): void {
+  if (new Set(roles).size !== roles.length) throw malformed(file, `${place}.roles names a role twice`);
+  if (machines && !roles.includes('observer'))
+    throw malformed(file, `${place}.machines says which runs an observer may sign, and the key is none`);
+  if (notBefore && notAfter && Date.parse(notBefore) > Date.parse(notAfter))
+    throw malformed(file, `${place} counts from ${notBefore} to ${notAfter}: never`);
+}
+
+function malformed(file: string, problem: string): QualifyError {
+  return new QualifyError('ERR_QUALIFY_TRUST_POLICY', `${file} is no trust policy: ${problem}`, {
+    exit: 'usage',
+    where: file,
+    hint: 'docs/trust.md has the format; `qualify keys add`, `rotate` and `revoke` write it.',
+  });
+}

@@ -1,0 +1,39 @@
+/** What a trust policy is asked about a run that has been verified. */
+import type { PublicKey } from './public-key.js';
+import type { Statement } from './statement.js';
+import { keyOf } from './trust-file.js';
+import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
+import type { Role, TrustPolicy } from './trust-policy.js';
+import { untrusted } from './untrusted.js';
+import type { Verification } from './verify.js';
+
+/** The question whether the signer of a run may say so. `attestations` are what verifiers said of this or other evidence. */
+export function runTrustQuestion(
+  { signer, statement }: Pick<Verification, 'signer' | 'statement'>,
+  role: Role = 'observer',
+  attestations: readonly Attestation[] = [],
+): TrustQuestion {
+  const { machine, startedAt, finishedAt, challenge } = statement.predicate;
+  return {
+    ...{ role, key: signer.key, machineId: machine.id, startedAt, finishedAt },
+    ...{ issuedAt: challenge?.issuedAt ?? null, evidenceSha256: evidenceDigest(statement), attestations },
+  };
+}
+
+/** SHA-256 of `evidence.sha256`, which the statement of every run has as its first subject. */
+export function evidenceDigest({ subject }: Pick<Statement, 'subject'>): string {
+  const [first] = subject;
+  if (!first || !('sha256' in first.digest))
+    throw new Error('A statement without its evidence was verified.');
+  return first.digest.sha256;
+}
+
+/** The keys that a policy names, whatever they may do. */
+export const policyKeys = (policy: TrustPolicy, file: string): PublicKey[] =>
+  policy.keys.map((entry, at) => keyOf(entry, file, `keys[${at}]`));
+
+/** What was found. @throws ERR_QUALIFY_UNTRUSTED (exit 16) with the code and the reason */
+export function requireTrust(judgement: TrustJudgement): Extract<TrustJudgement, { trusted: true }> {
+  if (judgement.trusted) return judgement;
+  throw untrusted(judgement.code, judgement.message);
+}

@@ -1,0 +1,35 @@
+/** Tables of data: headings that a screen reader can tell, numbers that line up, and a frame that scrolls by itself. */
+import { html, type Markup, nothing, type Part } from './markup.js';
+
+export interface Column {
+  head: Part;
+  /** Numbers are aligned at the right. */
+  number?: boolean;
+}
+
+/** A table. The first field of each line is its heading. `caption` is for those who do not see where it stands. */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  lines: readonly (readonly Part[])[],
+): Markup {
+  const kind = (index: number): Markup => (columns[index]?.number ? html` class="number"` : nothing);
+  const heads = columns.map(({ head }, index) => html`<th scope="col"${kind(index)}>${head}</th>`);
+  const body = lines.map((line) => {
+    const fields = line.map((part, index) =>
+      index === 0 ? html`<th scope="row"${kind(index)}>${part}</th>` : html`<td${kind(index)}>${part}</td>`,
+    );
+    return html`<tr>${fields}</tr>`;
+  });
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** A table behind a line that opens it. */
+export const folded = (summary: string, content: Part): Markup =>
+  html`<details><summary>${summary}</summary>${content}</details>`;
+
+/** Labels with their texts. */
+export const listed = (items: readonly { label: string; text: Part }[]): Markup =>
+  items.length === 0
+    ? nothing
+    : html`<dl>${items.map(({ label, text }) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}</dl>`;

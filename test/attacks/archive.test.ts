@@ -1,0 +1,384 @@
+/** Archives that want to be more than the files of one run. Each gets its way where the guards against it are taken out. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { END } from '../../src/manifest/archive-format.js';
+import { extractArchive } from '../../src/manifest/extract-archive.js';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { packRun } from '../../src/manifest/pack.js';
+import { seal } from '../../src/manifest/seal.js';
+import { unpackRun, withRunFolder } from '../../src/manifest/unpack.js';
+import { type ArchiveEntry, archiveEntry, archiveOf } from '../fixtures/archive.js';
+import { writeRun } from '../fixtures/run-folder.js';
+import { scratchFolder } from '../support/folder.js';
+import { refusal } from '../support/refusal.js';
+import { type Guard, importWithout } from './without-guard.js';
+
+type Extractor = typeof import('../../src/manifest/extract-archive.js');
+type Unpacker = typeof import('../../src/manifest/unpack.js');
+
+const TOP = 'session-1';
+const plain = (name: string, body = 'x'): ArchiveEntry => ({ name: `${TOP}/${name}`, body });
+
+/** A guard of the extraction. */
+const guard = (text: string, instead = 'if (false)'): Guard => ({
+  module: 'manifest/extract-archive',
+  guard: text,
+  instead,
+});
+const NAME = guard('if (!SESSION.test(session) || !isRunPath(file))');
+const ONE_FOLDER = guard('if (session !== this.#session)');
+const TYPE = guard("if (header.typeKey !== '0')");
+const SUM = guard('if (header === null || !header.cksumValid)');
+const CANONICAL = guard('if (canonical === null || !canonical.equals(block))');
+const ORDER = guard('if (name <= this.#previous)');
+const CAPITALS = guard('if (this.#folded.has(folded))');
+const BELOW = guard('if (this.#folded.has(folded.slice(0, at)))');
+const EXCLUSIVE = guard("'wx'", "'w'");
+const FILES = guard('if (this.#files > this.#limits.files)');
+const BYTES = guard('if (this.#bytes > this.#limits.bytes)');
+const CLAIMED = guard('if (sizeBytes > left)');
+const PADDING = guard('if (padding.some((byte) => byte !== 0))');
+const AFTER = guard('if (!last.equals(NOTHING) || blocks.left > 0)');
+
+interface Attack {
+  what: string;
+  archive: Buffer;
+  reason: RegExp;
+  guards: Guard[];
+  limits?: { files: number; bytes: number };
+  /** What the attacker wants; that the archive is taken, when absent. Asked with the folder that was extracted into. */
+  succeeds?: (into: string) => boolean;
+}
+
+const links: [string, string, RegExp][] = [
+  ['a hard link', '1', /a Link: only plain files/],
+  ['a symbolic link', '2', /a SymbolicLink: only plain files/],
+];
+const others: [string, string, RegExp][] = [
+  ['a character device', '3', /a CharacterDevice: only/],
+  ['a block device', '4', /a BlockDevice: only/],
+  ['a folder', '5', /a Directory: only/],
+  ['a FIFO', '6', /a FIFO: only/],
+  ['a contiguous file', '7', /a ContiguousFile: only/],
+  ['a sparse file', 'S', /only plain files/],
+  ['a long name of GNU', 'L', /only plain files/],
+  ['a long link of GNU', 'K', /only plain files/],
+  ['a pax header that gives the next another name and size', 'x', /a ExtendedHeader: only/],
+  ['a pax header for all that follow', 'g', /a GlobalExtendedHeader: only/],
+  ['a type that nobody knows', 'Q', /only plain files/],
+];
+const PAX = '24 path=session-1/evil\n13 size=1000\n';
+
+const attacks: Attack[] = [
+  {
+    what: 'a name that leaves the folder',
+    archive: archiveOf({ name: `${TOP}/../../evil`, body: 'evil' }),
+    reason: /holds "session-1\/\.\.\/\.\.\/evil", a name that no run has/,
+    guards: [NAME],
+    succeeds: (into) => existsSync(join(into, '..', 'evil')),
+  },
+  {
+    what: 'a top folder that leaves the folder',
+    archive: archiveOf({ name: '../evil', body: 'evil' }),
+    reason: /a name that no run has/,
+    guards: [NAME],
+    succeeds: (into) => existsSync(join(into, '..', 'evil')),
+  },
+  {
+    what: 'an absolute name',
+    archive: archiveOf({ name: '/etc/evil', body: 'evil' }),
+    reason: /holds "\/etc\/evil", a name/,
+    guards: [NAME],
+  },
+  {
+    what: 'a hidden file',
+    archive: archiveOf(plain('.bashrc')),
+    reason: /a name that no run has/,
+    guards: [NAME],
+  },
+  {
+    what: 'a name that drives a terminal',
+    archive: archiveOf(plain('a\u001b[2Jb')),
+    reason: /holds "session-1\/a\\u001b\[2Jb", a name that no run has/,
+    guards: [NAME],
+  },
+  {
+    what: 'a file without a folder',
+    archive: archiveOf({ name: 'plan.json', body: '{}' }),
+    reason: /a name that no run has/,
+    guards: [NAME],
+  },
+  ...links.map(([what, type, reason]) => ({
+    what,
+    archive: archiveOf(plain('a'), { ...plain('b', ''), type, linkpath: '/etc/passwd' }),
+    reason,
+    guards: [TYPE, CANONICAL],
+  })),
+  ...others.map(([what, type, reason]) => ({
+    what,
+    // Of a folder no reader takes a body.
+    archive: archiveOf({ ...plain('a', type === '5' ? '' : PAX), type }, plain('b')),
+    reason,
+    guards: [TYPE, CANONICAL],
+  })),
+  {
+    what: 'a link that says that it is a file',
+    archive: archiveOf({ ...plain('a'), linkpath: '/etc/passwd' }),
+    reason: /with a header that `qualify pack` does not write/,
+    guards: [CANONICAL],
+  },
+  {
+    what: 'a file that anybody may run as its owner',
+    archive: archiveOf({ ...plain('a'), mode: 0o4755 }),
+    reason: /with a header that/,
+    guards: [CANONICAL],
+  },
+  {
+    what: 'another time, another spelling of the same run',
+    archive: archiveOf({ ...plain('a'), mtime: new Date('2026-01-01T00:00:00Z') }),
+    reason: /with a header that/,
+    guards: [CANONICAL],
+  },
+  {
+    what: 'a name of an owner',
+    archive: archiveOf({ ...plain('a'), uname: 'root' }),
+    reason: /with a header that/,
+    guards: [CANONICAL],
+  },
+  {
+    what: 'a header whose sum is wrong',
+    archive: ((bytes) => {
+      bytes.write('7', 150, 'ascii');
+      return bytes;
+    })(archiveOf(plain('a'))),
+    reason: /is no archive of a run/,
+    guards: [SUM, CANONICAL],
+  },
+  {
+    what: 'an entry that comes twice',
+    archive: archiveOf(plain('a', 'first'), plain('a', 'second')),
+    reason: /holds "session-1\/a" out of order or twice/,
+    guards: [ORDER, CAPITALS, EXCLUSIVE],
+    succeeds: (into) => readFileSync(join(into, TOP, 'a'), 'utf8') === 'second',
+  },
+  {
+    what: 'entries in another order',
+    archive: archiveOf(plain('b'), plain('a')),
+    reason: /out of order or twice/,
+    guards: [ORDER],
+  },
+  {
+    what: 'a name that comes twice but for capitals',
+    archive: archiveOf(plain('Plan.json'), plain('plan.json')),
+    reason: /twice, but for capitals/,
+    guards: [CAPITALS],
+  },
+  {
+    what: 'two top folders',
+    archive: archiveOf(plain('a'), { name: 'session-2/a', body: 'x' }),
+    reason: /holds two folders: session-1 and session-2/,
+    guards: [ONE_FOLDER],
+  },
+  {
+    what: 'too many files',
+    archive: archiveOf(...['a', 'b', 'c', 'd'].map((name) => plain(name))),
+    reason: /holds more than 3 files/,
+    guards: [FILES],
+    limits: { files: 3, bytes: 1000 },
+  },
+  {
+    what: 'too many bytes',
+    archive: archiveOf(plain('a', 'x'.repeat(600)), plain('b', 'x'.repeat(600))),
+    reason: /holds more than 1000 bytes/,
+    guards: [BYTES],
+    limits: { files: 3, bytes: 1000 },
+  },
+  {
+    what: 'bytes behind the end of a file',
+    archive: archiveOf({ ...plain('a'), padding: 1 }),
+    reason: /has bytes behind the end of session-1\/a/,
+    guards: [PADDING],
+  },
+  {
+    what: 'bytes behind the end of the archive',
+    archive: Buffer.concat([archiveOf(plain('a')), Buffer.from('x')]),
+    reason: /goes on after its end/,
+    guards: [AFTER],
+  },
+  {
+    what: 'another archive behind the end of the archive',
+    archive: Buffer.concat([archiveOf(plain('a')), archiveOf(plain('b'))]),
+    reason: /goes on after its end/,
+    guards: [AFTER],
+  },
+  {
+    what: 'more zeros at the end than are needed',
+    archive: Buffer.concat([archiveOf(plain('a')), END]),
+    reason: /goes on after its end/,
+    guards: [AFTER],
+  },
+];
+
+/** Where an archive is extracted, two folders down, so that there is something to leave. */
+async function places(t: TestContext, archive: Buffer): Promise<{ path: string; into: string }> {
+  const folder = await scratchFolder(t);
+  const into = join(folder, 'outer', 'into');
+  await mkdir(into, { recursive: true });
+  const path = join(folder, 'archive.tar');
+  await writeFile(path, archive);
+  return { path, into };
+}
+
+describe('an archive with', () => {
+  for (const { what, archive, reason, guards, limits, succeeds = () => true } of attacks) {
+    test(what, async (t) => {
+      const options = limits === undefined ? {} : { limits };
+      const { path, into } = await places(t, archive);
+      const error = await refusal(extractArchive(path, into, options));
+      assert.equal(error.exit, 'invalid');
+      assert.match(error.message, reason);
+      const again = await places(t, archive);
+      const without = await importWithout<Extractor>(t, 'manifest/extract-archive', ...guards);
+      await without.extractArchive(again.path, again.into, options);
+      assert.ok(succeeds(again.into), 'without its guards the attack has its way');
+    });
+  }
+
+  test('a file that claims more than there is: nothing of it is written', async (t) => {
+    const archive = archiveOf({ ...plain('a', 'x'.repeat(1000)), size: 2 ** 32 });
+    const { path, into } = await places(t, archive);
+    const error = await refusal(extractArchive(path, into));
+    assert.match(error.message, /was cut off: session-1\/a has 4294967296 bytes/);
+    assert.deepEqual(readdirSync(into), []);
+    const without = await importWithout<Extractor>(t, 'manifest/extract-archive', CLAIMED);
+    await assert.rejects(without.extractArchive(path, into), /was cut off/);
+    assert.deepEqual(readdirSync(into), [TOP]);
+  });
+
+  test('a file where a folder is needed: it is named, where else the system would stumble', async (t) => {
+    const archive = archiveOf(plain('a'), plain('a/b'));
+    const { path, into } = await places(t, archive);
+    assert.match((await refusal(extractArchive(path, into))).message, /"session-1\/a\/b" below a file/);
+    const again = await places(t, archive);
+    const without = await importWithout<Extractor>(t, 'manifest/extract-archive', BELOW);
+    await assert.rejects(without.extractArchive(again.path, again.into), { code: 'EEXIST' });
+  });
+
+  test('an end that is cut off, at any block', async (t) => {
+    const whole = archiveOf(plain('a', 'x'.repeat(1500)), plain('b'));
+    const { path, into } = await places(t, whole);
+    await extractArchive(path, into);
+    for (let bytes = 0; bytes < whole.length; bytes += 256) {
+      const cut = await places(t, whole.subarray(0, bytes));
+      assert.match((await refusal(extractArchive(cut.path, cut.into))).message, /was cut off/);
+    }
+  });
+
+  test('nothing, or something compressed', async (t) => {
+    const empty = await places(t, END);
+    assert.match((await refusal(extractArchive(empty.path, empty.into))).message, /holds nothing/);
+    const gzip = await places(t, Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(600, 7)]));
+    assert.match((await refusal(extractArchive(gzip.path, gzip.into))).message, /uncompress it first/);
+  });
+});
+
+describe('unpacking', () => {
+  let folder: string;
+  let archive: string;
+  let bytes: Buffer;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'qualify-test-'));
+    const run = join(folder, 'run');
+    await writeRun(run);
+    await seal(run, await generateKey('signer', join(folder, 'keys')));
+    archive = join(folder, 'run.tar');
+    await packRun(run, { out: archive });
+    bytes = readFileSync(archive);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** The archive with something else in it, in a folder of its own. */
+  async function altered(
+    t: TestContext,
+    change: (bytes: Buffer) => Buffer,
+  ): Promise<{ path: string; out: string }> {
+    const place = await scratchFolder(t);
+    const path = join(place, 'altered.tar');
+    await writeFile(path, change(Buffer.from(bytes)));
+    return { path, out: join(place, 'out') };
+  }
+
+  test('leaves nothing of a run that does not hold', async (t) => {
+    const { path, out } = await altered(t, (copy) => {
+      const at = copy.indexOf('"cacheN":0');
+      assert.ok(at > 0);
+      copy.write('"cacheN":1', at);
+      return copy;
+    });
+    const error = await refusal(unpackRun(path, { out }));
+    assert.equal(error.exit, 'invalid');
+    assert.match(error.message, /journal\.jsonl has changed/);
+    assert.deepEqual(readdirSync(join(out, '..')), ['altered.tar']);
+  });
+
+  test('refuses a file that was added to the run', async (t) => {
+    const { path, out } = await altered(t, (copy) =>
+      Buffer.concat([
+        copy.subarray(0, copy.length - END.length),
+        archiveEntry({ name: 'fixture-1/zzz.txt', body: 'added' }),
+        END,
+      ]),
+    );
+    assert.match((await refusal(unpackRun(path, { out }))).message, /zzz\.txt is not listed/);
+    assert.ok(!existsSync(out));
+  });
+
+  test('refuses a run in a folder that is not called after its session', async (t) => {
+    const entries: Buffer[] = [];
+    for (let at = 0; at < bytes.length - END.length; ) {
+      const name = bytes
+        .subarray(at, at + 100)
+        .toString()
+        .replace(/\0.*$/s, '');
+      const size = Number.parseInt(bytes.subarray(at + 124, at + 136).toString(), 8);
+      const body = bytes.subarray(at + 512, at + 512 + size);
+      entries.push(archiveEntry({ name: name.replace('fixture-1', 'fixture-2'), body }));
+      at += 512 + Math.ceil(size / 512) * 512;
+    }
+    const { path, out } = await altered(t, () => Buffer.concat([...entries, END]));
+    const reason = /calls fixture-2 what is of the session fixture-1/;
+    assert.match((await refusal(unpackRun(path, { out }))).message, reason);
+    assert.match((await refusal(withRunFolder(path, async () => undefined))).message, reason);
+    const without = await importWithout<Unpacker>(t, 'manifest/unpack', {
+      module: 'manifest/unpack',
+      guard: 'if (named.session === session)',
+      instead: 'if (true)',
+    });
+    assert.equal((await without.unpackRun(path, { out })).session, 'fixture-2');
+  });
+
+  test('writes over nothing: no file, no folder, not through a link', async (t) => {
+    const place = await scratchFolder(t);
+    await writeFile(join(place, 'file'), 'mine');
+    await mkdir(join(place, 'empty'));
+    await symlink('elsewhere', join(place, 'dangling'));
+    for (const name of ['file', 'empty', 'dangling']) {
+      const error = await refusal(unpackRun(archive, { out: join(place, name) }));
+      assert.equal(error.code, 'ERR_QUALIFY_EXISTS', name);
+    }
+    assert.equal(readFileSync(join(place, 'file'), 'utf8'), 'mine');
+    assert.deepEqual(readdirSync(place).sort(), ['dangling', 'empty', 'file']);
+    const without = await importWithout<Unpacker>(t, 'manifest/unpack', {
+      module: 'manifest/unpack',
+      guard: '!== null)\n        throw exists(path)',
+      instead: '=== undefined)\n        throw exists(path)',
+    });
+    // The system would put it in the place of an empty folder.
+    await without.unpackRun(archive, { out: join(place, 'empty') });
+    assert.ok(existsSync(join(place, 'empty', 'plan.json')));
+  });
+});

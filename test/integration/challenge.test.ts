@@ -1,0 +1,181 @@
+/** `qualify challenge`, and sessions that answer one. The tiny engine builds in a second and cannot serve: its sessions end at the first launch. */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { sha256 } from '../../src/digest.js';
+import { harnessFolder } from '../../src/harness.js';
+import { type Challenge, challengeSchema, challengeSeed } from '../../src/plan/challenge.js';
+import { planSchema } from '../../src/plan/schema.js';
+import { Repository } from '../support/repository.js';
+import { type CliResult, Home } from '../support/run-cli.js';
+
+interface Scene {
+  home: Home;
+  base: string;
+  head: string;
+  matrix: string;
+  /** Runs a command in the repository. */
+  qualify: (...args: string[]) => Promise<CliResult>;
+  /** Issues a challenge for the change, by `flags` too, and answers its path. */
+  issue: (name: string, ...flags: string[]) => Promise<string>;
+}
+
+function branched(t: TestContext): Scene {
+  const home = new Home();
+  t.after(() => home.remove());
+  const repository = new Repository(home.path('repository'));
+  cpSync(join(harnessFolder, 'test/fixtures/tiny-engine'), repository.folder, { recursive: true });
+  const base = repository.commit('base');
+  repository.git('checkout', '--quiet', '-b', 'feature');
+  repository.write('kernels/answer.h', '#pragma once\nconstexpr int kAnswer = 43;\n');
+  const head = repository.commit('another answer');
+  const matrix = home.fakeMatrix();
+  const qualify = (...args: string[]): Promise<CliResult> =>
+    home.start(args, { cwd: repository.folder }).finished;
+  const issue = async (name: string, ...flags: string[]): Promise<string> => {
+    const out = home.path(name);
+    const asked = ['--repository', 'https://github.com/org/engine', '--head', 'feature', '--base', 'main'];
+    const result = await qualify('challenge', ...asked, '--matrix', matrix, '--out', out, ...flags);
+    assert.equal(result.exitCode, 0, result.stderr);
+    return out;
+  };
+  return { home, base, head, matrix, qualify, issue };
+}
+
+const read = (path: string): Challenge => challengeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+
+describe('qualify challenge', () => {
+  test('asks for commits, whole, for a time, and never the same twice', async (t) => {
+    const { home, base, head, qualify, issue } = branched(t);
+    writeFileSync(home.path('policy.yaml'), 'a policy');
+    const path = await issue('a.json', '--pr', '7', '--policy', home.path('policy.yaml'), '--valid', '12h');
+    const challenge = read(path);
+    assert.deepEqual([challenge.head, challenge.base, challenge.pullRequest], [head, base, 7]);
+    assert.equal(challenge.policy, sha256('a policy'));
+    assert.equal(Date.parse(challenge.expiresAt) - Date.parse(challenge.issuedAt), 12 * 3_600_000);
+    const other = read(
+      await issue('b.json', '--pr', '7', '--policy', home.path('policy.yaml'), '--valid', '12h'),
+    );
+    assert.notEqual(other.nonce, challenge.nonce);
+    assert.notEqual(challengeSeed(other), challengeSeed(challenge));
+
+    const anywhere = await home.run(
+      ...['challenge', '--repository', 'x', '--head', head, '--base', base, '--matrix', 'smoke'],
+    );
+    assert.deepEqual(challengeSchema.parse(JSON.parse(anywhere.stdout)).head, head);
+    const asked = ['challenge', '--repository', 'x', '--base', base, '--head'];
+    const refused = [
+      [...asked, 'no-such-branch'],
+      [...asked, 'worktree'],
+      [...asked, head, '--valid', '0d'],
+      [...asked, head, '--valid', '91d'],
+      [...asked, head, '--matrix', 'no-such-matrix'],
+      [...asked, head, '--policy', home.path('nothing.yaml')],
+      [...asked, head, '--out', path],
+      ['challenge', '--repository', 'x', '--head', head],
+    ];
+    for (const args of refused) assert.equal((await qualify(...args)).exitCode, 64, args.join(' '));
+    assert.deepEqual(read(path), challenge);
+  });
+});
+
+describe('a session that would not answer its challenge', () => {
+  test('is refused before anything is built', async (t) => {
+    const { home, base, head, matrix, qualify, issue } = branched(t);
+    const path = await issue('a.json');
+    const altered = (name: string, changes: Partial<Challenge>): string => {
+      writeFileSync(home.path(name), JSON.stringify({ ...read(path), ...changes }));
+      return home.path(name);
+    };
+    const late = altered('late.json', {
+      issuedAt: '2020-01-01T00:00:00.000Z',
+      expiresAt: '2020-01-08T00:00:00.000Z',
+    });
+    const early = altered('early.json', {
+      issuedAt: '2999-01-01T00:00:00.000Z',
+      expiresAt: '2999-01-08T00:00:00.000Z',
+    });
+    const swapped = altered('swapped.json', { base: head, head: base });
+    const strict = altered('strict.json', { matrix: { name: 'fake', digest: 'a'.repeat(64) } });
+    writeFileSync(home.path('none.json'), '{"schemaVersion":1}');
+    writeFileSync(home.path('twice.json'), readFileSync(path, 'utf8').replace('{', '{"nonce":"A",'));
+    const pr = ['pr', '--matrix', matrix, '--out', home.path('run'), '--challenge'];
+    const refused: [string, RegExp, string[]][] = [
+      ['expired', /expired at 2020-01-08/, [...pr, late]],
+      ['from the future', /was issued at 2999-01-01/, [...pr, early]],
+      [
+        'other commits',
+        /asks for [0-9a-f]{40} as base, and main is/,
+        [...pr, swapped, '--base', 'main', '--head', 'feature'],
+      ],
+      ['head alone', /as head, and main is/, [...pr, path, '--head', 'main']],
+      ['another matrix', /asks for the matrix fake \(sha256 a{12}\)/, [...pr, strict]],
+      ['a built-in one', /and this is smoke/, [...pr, path, '--matrix', 'smoke']],
+      ['a seed', /cannot be used with option '--seed/, [...pr, path, '--seed', 'x']],
+      ['rounds', /cannot be used with option '--rounds/, [...pr, path, '--rounds', '2']],
+      ['cells', /cannot be used with option '--cell/, [...pr, path, '--cell', '64/32']],
+      ['a slowdown', /cannot be used with option '--plant-slowdown/, [...pr, path, '--plant-slowdown', '3%']],
+      ['no challenge', /none\.json is no challenge/, [...pr, home.path('none.json')]],
+      ['one said twice', /nonce/, [...pr, home.path('twice.json')]],
+      ['nothing', /ENOENT/, [...pr, home.path('nothing.json')]],
+      [
+        'prebuilt folders',
+        /as base, and prebuilt:\S+ is no commit/,
+        ['run', matrix, '--out', home.path('run'), '--challenge', path],
+      ],
+    ];
+    for (const [what, reason, args] of refused) {
+      const { exitCode, stderr } = await qualify(...args);
+      assert.equal(exitCode, 64, `${what}: ${stderr}`);
+      assert.match(stderr.replaceAll(/\s+/g, ' '), reason, what);
+    }
+    assert.ok(!existsSync(home.path('run')));
+    assert.ok(!existsSync(home.path('cache', 'qualify', 'builds')));
+    assert.deepEqual(readdirSync(home.path('tmp')), []);
+  });
+});
+
+describe('a session that answers a challenge', () => {
+  test('takes from it what it asks for, and keeps it when it is resumed', async (t) => {
+    const { home, base, head, matrix, qualify, issue } = branched(t);
+    const path = await issue('a.json', '--pr', '7');
+    const other = await issue('b.json', '--pr', '7');
+    const ran = await qualify('pr', '--challenge', path, '--matrix', matrix, '--out', home.path('run'));
+    assert.equal(ran.exitCode, 15, ran.stderr);
+    const plan = planSchema.parse(JSON.parse(readFileSync(home.path('run', 'plan.json'), 'utf8')));
+    assert.deepEqual(plan.challenge, read(path));
+    assert.equal(plan.seed, challengeSeed(read(path)));
+    const builds = home.journal().filter((entry) => entry.kind === 'build');
+    assert.deepEqual(
+      builds.map(({ arms, revision }) => [arms, revision.commit]),
+      [
+        [['base'], base],
+        [['head'], head],
+      ],
+    );
+    const hold = async (): Promise<void> => {
+      const open = await home.run('verify', 'run');
+      assert.equal(open.exitCode, 0, open.stderr);
+      assert.match(
+        open.stdout,
+        /answers +a challenge for https:\/\/github\.com\/org\/engine#7 at \w+, UNCONFIRMED/,
+      );
+      const held = await home.run('verify', 'run', '--challenge', path, '--matrix', matrix, '--json');
+      assert.equal(held.exitCode, 0, held.stderr);
+      assert.deepEqual(JSON.parse(held.stdout).challenge, { nonce: read(path).nonce, confirmed: true });
+    };
+    await hold();
+    const another = await home.run('verify', 'run', '--challenge', other, '--matrix', matrix);
+    assert.equal(another.exitCode, 16);
+    assert.match(another.stderr, /answers another challenge: nonce is/);
+    assert.equal((await home.run('verify', 'run', '--challenge', path)).exitCode, 64);
+    assert.equal((await home.run('verify', 'run', '--challenge', path, '--matrix', 'smoke')).exitCode, 64);
+    assert.equal((await home.run('verify', 'run', '--matrix', matrix)).exitCode, 64);
+
+    const resumed = await qualify('resume', home.path('run'));
+    assert.equal(resumed.exitCode, 15, resumed.stderr);
+    assert.ok(home.journal().some((entry) => entry.kind === 'resume'));
+    await hold();
+  });
+});

@@ -1,0 +1,170 @@
+/** `qualify gate` and `qualify waive` as they are called: rules in git, runs in folders, exit codes, files. */
+import assert from 'node:assert/strict';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gateDecisionSchema } from '../../src/gate/decision.js';
+import { loadKey } from '../../src/manifest/key-store.js';
+import { GateSite, trusted } from '../fixtures/gate-site.js';
+import { type CliResult, Home } from '../support/run-cli.js';
+
+const home = new Home();
+after(() => home.remove());
+
+/** The command lines read the time of day: runs are of an hour ago. */
+const startedAt = `${new Date(Date.now() - 3_600_000).toISOString().slice(0, 19)}Z`;
+const losing = { startedAt, headShare: (tokens: number) => (tokens === 64 ? 0.5 : 1.1) };
+
+let site: GateSite;
+
+before(async () => {
+  site = await GateSite.make(home.folder);
+  await home.run('keys', 'generate');
+  const own = await loadKey('default', home.path('config', 'qualify', 'keys'));
+  site.repository.git('checkout', '--quiet', 'main');
+  site.writeRules({}, [trusted(site.observer, 'observer'), trusted(own, 'maintainer')]);
+  site.base = site.repository.commit('the maintainer of this home');
+  site.repository.git('checkout', '--quiet', '-b', 'change-2');
+  site.head = site.change('two');
+});
+
+const gate = (...args: string[]): Promise<CliResult> =>
+  home.start(['gate', '--head', site.head, '--manifests', site.manifests, ...args], {
+    cwd: site.repository.folder,
+  }).finished;
+
+const empty = (name: string): string => {
+  mkdirSync(home.path(name), { recursive: true });
+  return home.path(name);
+};
+
+test('without runs evidence is missing', async () => {
+  const { exitCode, stdout, stderr } = await gate();
+  assert.equal(exitCode, 12, stderr);
+  assert.match(stdout, /^MISSING \(exit 12\): 0 of 1 requirement holds\n/);
+  assert.match(stdout, /no run of fixture on any counts for this change \[no-run\]/);
+  assert.match(stdout, /rules +qualify\.policy\.yaml of main at [0-9a-f]{12}/);
+});
+
+describe('with a run that loses a cell', () => {
+  before(() => site.run('2026/losing', losing));
+
+  test('fails, as JSON, too, and writes every report', async () => {
+    const out = home.path('reports');
+    const files = { markdown: 'gate.md', junit: 'gate.xml', ctrf: 'deep/gate.json' };
+    const flags = Object.entries(files).flatMap(([name, file]) => [`--${name}`, join(out, file)]);
+    const { exitCode, stdout } = await gate('--json', ...flags);
+    assert.equal(exitCode, 10);
+    const decision = gateDecisionSchema.parse(JSON.parse(stdout));
+    assert.equal(decision.requirements[0]?.cells[0]?.id, '96/32');
+    assert.match(readFileSync(join(out, 'gate.md'), 'utf8'), /^### qualify: FAIL \(exit 10\)/);
+    assert.match(readFileSync(join(out, 'gate.xml'), 'utf8'), /^<\?xml/);
+    assert.equal(JSON.parse(readFileSync(join(out, 'deep/gate.json'), 'utf8')).reportFormat, 'CTRF');
+    assert.deepEqual(readdirSync(out).sort(), ['deep', 'gate.md', 'gate.xml']);
+  });
+
+  test('is waived by a maintainer, and says so first', async () => {
+    const waivers = empty('signed');
+    const path = join(waivers, 'slow.waiver.json');
+    const waive = (...more: string[]): Promise<CliResult> =>
+      home.start(
+        ['waive', '--head', site.head, '--matrix', 'fixture', '--cell', '96/32', '--out', path, ...more],
+        { cwd: site.repository.folder },
+      ).finished;
+    const terms = ['--reason', 'until the next one lands', '--expires', '14d'];
+    const first = await waive(...terms);
+    assert.equal(first.exitCode, 0, first.stderr);
+    assert.equal((await waive(...terms)).exitCode, 64, 'a waiver is not replaced');
+    assert.deepEqual(readdirSync(waivers), ['slow.waiver.json']);
+    const { exitCode, stdout } = await gate('--waivers', waivers);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^WAIVED \(exit 0\)/);
+    assert.match(stdout, /until the next one lands/);
+  });
+
+  test('a changed byte of a waiver makes it none', async () => {
+    const waivers = empty('forged');
+    const path = await site.waive('96/32');
+    const envelope = JSON.parse(readFileSync(path, 'utf8')) as { payload: string };
+    const payload = Buffer.from(envelope.payload, 'base64')
+      .toString('utf8')
+      .replace('2026-12-10', '2036-12-10');
+    envelope.payload = Buffer.from(payload).toString('base64');
+    writeFileSync(join(waivers, 'forged.waiver.json'), `${JSON.stringify(envelope)}\n`);
+    const { exitCode, stdout } = await gate('--waivers', waivers);
+    assert.equal(exitCode, 10);
+    assert.match(stdout, /\[not-verified\]/);
+  });
+});
+
+test('a run with a changed byte is no evidence: exit 16 where nothing else is offered', async () => {
+  const own = empty('tampered');
+  const path = await site.run('tampered', { startedAt });
+  appendFileSync(join(path, 'journal.jsonl'), '\n');
+  const moved = join(own, 'run');
+  await site.copy(path, '../tampered/run');
+  const alone = await home.start(['gate', '--head', site.head, '--manifests', own], {
+    cwd: site.repository.folder,
+  }).finished;
+  assert.equal(alone.exitCode, 16, alone.stdout);
+  assert.ok(alone.stdout.replaceAll(/\s/g, '').includes(moved));
+  assert.match(alone.stdout, /\[not-verified\]/);
+});
+
+test('rules from the working tree are taken on demand only, and told', async () => {
+  site.repository.write('qualify.policy.yaml', 'schemaVersion: 1\nmachines: {}\nrequire: []\n');
+  const strict = await gate('--json');
+  assert.notEqual(strict.exitCode, 64);
+  const loose = await gate('--policy-from-disk');
+  assert.equal(loose.exitCode, 64);
+  assert.match(loose.stderr, /ERR_QUALIFY_POLICY/);
+  site.repository.git('checkout', '--quiet', 'qualify.policy.yaml');
+  const told = await gate('--policy-from-disk');
+  assert.match(told.stdout, /\[policy-from-disk\]/);
+});
+
+describe('what cannot be read is a usage error with a remedy', () => {
+  const cases: [name: string, args: string[], text: RegExp][] = [
+    ['no such head', ['--head', 'nowhere'], /no commit "nowhere"[\s\S]*fetch/],
+    ['no such base', ['--base', 'nowhere'], /no commit "nowhere"/],
+    [
+      'no policy in the base',
+      ['--policy', 'other.yaml'],
+      /other\.yaml of [0-9a-f]+: is not there[\s\S]*base revision/,
+    ],
+    ['a policy out of the repository', ['--policy', '../qualify.policy.yaml'], /no path below the root/],
+    ['no such folder', ['--manifests', '/nowhere'], /--manifests: there is no folder/],
+    ['no such folder of waivers', ['--waivers', '/nowhere'], /--waivers: there is no folder/],
+    ['no challenge', ['--challenge', '/nowhere.json'], /ERR_QUALIFY_CHALLENGE/],
+  ];
+  for (const [name, args, text] of cases)
+    test(name, async () => {
+      const { exitCode, stderr, stdout } = await gate(...args);
+      assert.equal(exitCode, 64, stdout);
+      assert.match(stderr, text);
+    });
+
+  test('no repository', async () => {
+    const { exitCode, stderr } = await home.run('gate', '--head', 'HEAD');
+    assert.equal(exitCode, 64);
+    assert.match(stderr, /is no git repository/);
+  });
+
+  test('a policy that misspells a rule', async () => {
+    site.repository.git('checkout', '--quiet', 'main');
+    const rules = readFileSync(join(site.repository.folder, 'qualify.policy.yaml'), 'utf8');
+    site.repository.write('qualify.policy.yaml', `${rules}maxAge: 3\n`);
+    site.repository.commit('misspelt');
+    const { exitCode, stderr } = await gate();
+    assert.equal(exitCode, 64);
+    assert.match(stderr, /maxAge/);
+  });
+
+  test('a report that cannot be written ends with 15 and leaves nothing', async () => {
+    site.repository.git('reset', '--quiet', '--hard', 'HEAD~1');
+    const { exitCode, stderr } = await gate('--junit', '/proc/nowhere/gate.xml');
+    assert.equal(exitCode, 15);
+    assert.match(stderr, /ERR_QUALIFY_GATE_OUTPUT/);
+    assert.equal(existsSync('/proc/nowhere/gate.xml.partial'), false);
+  });
+});

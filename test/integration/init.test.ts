@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { parse } from 'yaml';
+import { gatePolicySchema } from '../../src/gate/policy.js';
+import { trustPolicySchema } from '../../src/manifest/trust-policy.js';
+import { Repository } from '../support/repository.js';
+import { Home } from '../support/run-cli.js';
+import { parseWorkflow } from '../support/workflow.js';
+import { dangersOf } from '../support/workflow-dangers.js';
+
+const home = new Home();
+after(() => home.remove());
+
+let made = 0;
+function engineRepository(): Repository {
+  made += 1;
+  const repository = new Repository(home.path(`repository-${made}`));
+  repository.write('action.yml', 'name: qualify\n');
+  repository.commit('one');
+  return repository;
+}
+
+const WORKFLOWS = ['request', 'run', 'report'].map((name) => `.github/workflows/qualify-${name}.yml`);
+const FILES = ['qualify.matrix.yaml', 'qualify.policy.yaml', 'qualify.trust.json', ...WORKFLOWS];
+const init = (cwd: string, ...args: string[]) => home.start(['init', ...args], { cwd }).finished;
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(
+      (entry) => entry.isFile() && !entry.parentPath.includes('.git/') && !entry.parentPath.endsWith('.git'),
+    )
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted();
+
+test('a repository with an engine gets files that pass every check of their own', async () => {
+  const repository = engineRepository();
+  repository.git('branch', '--move', 'main', 'master');
+  mkdirSync(join(repository.folder, 'deep'));
+  const done = await init(join(repository.folder, 'deep'));
+  assert.deepEqual([done.exitCode, done.stdout.split('\n')[0]], [0, 'wrote'], done.stderr);
+  for (const path of FILES) assert.ok(done.stdout.includes(`  ${path}\n`), path);
+  assert.match(done.stdout, /^next\n {2}qualify pr --matrix qualify\.matrix\.yaml {2}/m);
+  assert.match(done.stderr, /made the key SHA256:/);
+  for (const line of done.stdout.split('\n')) assert.ok(line.length <= 100, line);
+  const read = (path: string): string => readFileSync(join(repository.folder, path), 'utf8');
+
+  const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: repository.folder })
+    .finished;
+  assert.deepEqual([lint.exitCode, lint.stderr], [0, ''], lint.stdout);
+  const policy = gatePolicySchema.parse(parse(read('qualify.policy.yaml')));
+  assert.equal(policy.base, 'master');
+  const matrix: unknown = parse(read('qualify.matrix.yaml'));
+  assert.deepEqual(
+    policy.require.map(({ file, matrix: name }) => [file, name]),
+    [['qualify.matrix.yaml', (matrix as { name: string }).name]],
+  );
+  const trust = trustPolicySchema.parse(JSON.parse(read('qualify.trust.json')));
+  const listed = await home.run('keys', 'list', '--json');
+  assert.deepEqual(
+    trust.keys.map(({ keyId, roles }) => [keyId, roles]),
+    [[JSON.parse(listed.stdout).keys[0].keyId, ['observer']]],
+  );
+  for (const path of WORKFLOWS) assert.deepEqual(dangersOf(path, read(path)), []);
+  assert.match(read(WORKFLOWS[0] ?? ''), /^ {6}MATRIX: qualify\.matrix\.yaml$/m);
+
+  // The gate itself takes them once they are on the base: nothing was measured, so nothing passes.
+  const base = repository.commit('two');
+  repository.git('switch', '--quiet', '--create', 'change');
+  repository.write('native/b.h', '// two\n');
+  const head = repository.commit('three');
+  const gate = await home.start(['gate', '--head', head, '--base', base, '--json'], {
+    cwd: repository.folder,
+  }).finished;
+  assert.equal(gate.exitCode, 12, gate.stderr);
+  assert.equal(JSON.parse(gate.stdout).result, 'missing');
+});
+
+test('what is there is named, and then nothing at all is written, a key neither', async () => {
+  for (const path of ['qualify.trust.json', WORKFLOWS[2] ?? '']) {
+    const repository = engineRepository();
+    repository.write(path, 'mine');
+    const before = filesBelow(repository.folder);
+    const config = home.path(`config-${made}`);
+    const done = await home.start(['init'], {
+      cwd: repository.folder,
+      environment: { XDG_CONFIG_HOME: config },
+    }).finished;
+    assert.equal(done.exitCode, 64);
+    assert.match(done.stderr, /ERR_QUALIFY_EXISTS/);
+    assert.ok(done.stderr.includes(path));
+    assert.deepEqual([done.stdout, filesBelow(repository.folder)], ['', before]);
+    assert.ok(!existsSync(config));
+    const forced = await init(repository.folder, '--force', '--json');
+    assert.equal(forced.exitCode, 0, forced.stderr);
+    assert.deepEqual(JSON.parse(forced.stdout).files, FILES);
+    assert.deepEqual(filesBelow(repository.folder), [...new Set([...before, ...FILES])].toSorted());
+    assert.notEqual(readFileSync(join(repository.folder, path), 'utf8'), 'mine');
+  }
+});
+
+test('a link that leads nowhere is there, too, and a folder in the way leaves nothing behind', async () => {
+  const linked = engineRepository();
+  symlinkSync('/nowhere', join(linked.folder, 'qualify.policy.yaml'));
+  assert.equal((await init(linked.folder)).exitCode, 64);
+  const blocked = engineRepository();
+  blocked.write('.github', 'a file');
+  const before = filesBelow(blocked.folder);
+  const done = await init(blocked.folder);
+  assert.equal(done.exitCode, 15, done.stderr);
+  assert.match(done.stderr, /ERR_QUALIFY_INIT/);
+  assert.deepEqual(filesBelow(blocked.folder), before);
+});
+
+test('workflows of another repository take qualify from a pinned commit', async () => {
+  const repository = new Repository(home.path('engine-only'));
+  repository.commit('one');
+  const refused = await init(repository.folder);
+  assert.equal(refused.exitCode, 64);
+  assert.match(refused.stderr, /--action OWNER\/REPO@SHA/);
+  for (const bad of ['o/r@v1', 'o/r', './', `o/r@${'a'.repeat(40)}\nx`])
+    assert.equal((await init(repository.folder, '--action', bad)).exitCode, 64, bad);
+  const action = `org/qualify@${'a'.repeat(40)}`;
+  assert.equal((await init(repository.folder, '--action', action)).exitCode, 0);
+  for (const path of WORKFLOWS) {
+    const text = readFileSync(join(repository.folder, path), 'utf8');
+    assert.deepEqual(dangersOf(path, text), []);
+    const { jobs } = parseWorkflow(text);
+    assert.ok(Object.values(jobs).some(({ steps }) => steps.some(({ uses }) => uses === action)));
+  }
+});
+
+test('elsewhere it writes a matrix against llama.cpp, or says what is missing', async () => {
+  const nothing = home.path('nothing');
+  mkdirSync(nothing);
+  const refused = await init(nothing);
+  assert.equal(refused.exitCode, 64);
+  assert.match(refused.stderr, /ERR_QUALIFY_NO_ENGINE/);
+  assert.equal((await init(nothing, '--engine', 'embedded')).exitCode, 64);
+  assert.deepEqual(readdirSync(nothing), []);
+
+  const checkout = home.path('llama.cpp');
+  for (const folder of ['include', 'ggml']) mkdirSync(join(checkout, folder), { recursive: true });
+  writeFileSync(join(checkout, 'include', 'llama.h'), '');
+  const done = await init(checkout);
+  assert.equal(done.exitCode, 0, done.stderr);
+  assert.match(done.stderr, /not the sources here/);
+  assert.ok(!existsSync(join(checkout, '.github')));
+  const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: checkout }).finished;
+  assert.equal(lint.exitCode, 0, lint.stdout + lint.stderr);
+});

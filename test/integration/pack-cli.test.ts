@@ -1,0 +1,77 @@
+/** `qualify pack` and `qualify unpack` as a user runs them, and kills them. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sha256 } from '../../src/digest.js';
+import { generateKey } from '../../src/manifest/key-store.js';
+import { seal } from '../../src/manifest/seal.js';
+import { writeRun } from '../fixtures/run-folder.js';
+import { Home } from '../support/run-cli.js';
+
+async function sealedRun(t: TestContext): Promise<Home> {
+  const home = new Home();
+  t.after(() => home.remove());
+  await writeRun(home.path('run'), { rounds: 6 });
+  await seal(home.path('run'), await generateKey('signer', home.path('keys')));
+  return home;
+}
+
+test('packs, verifies and reports from the archive, and unpacks', async (t) => {
+  const home = await sealedRun(t);
+  const packed = await home.run('pack', 'run');
+  assert.equal(packed.exitCode, 0, packed.stderr);
+  const digest = sha256(readFileSync(home.path('fixture-1.tar')));
+  assert.match(packed.stdout, new RegExp(`fixture-1\\.tar\n.* bytes\\), \\d+ files\nsha256 ${digest}\n$`));
+  assert.match(packed.stderr, /signed by SHA256:\S+\n\(UNKNOWN SIGNER/);
+
+  const verified = await home.run('verify', 'fixture-1.tar');
+  assert.equal(verified.exitCode, 0, verified.stderr);
+  assert.match(verified.stdout, /^verified fixture-1\.tar\n/);
+  const reported = await home.run('report', 'fixture-1.tar', '--format', 'markdown');
+  assert.equal(reported.stdout, (await home.run('report', 'run', '--format', 'markdown')).stdout);
+  assert.match(reported.stdout, /^### fixture: Fixture\n/);
+  assert.deepEqual(readdirSync(home.path('tmp')), []);
+
+  const unpacked = await home.run('unpack', 'fixture-1.tar', '--json');
+  assert.equal(unpacked.exitCode, 0, unpacked.stderr);
+  const { verified: holds, run, archive } = JSON.parse(unpacked.stdout);
+  assert.deepEqual([holds, run, archive.sha256], [true, 'fixture-1', digest]);
+  assert.equal((await home.run('verify', 'fixture-1')).exitCode, 0);
+  assert.equal((await home.run('unpack', 'fixture-1.tar')).exitCode, 64);
+  assert.equal(
+    (await home.run('unpack', 'fixture-1.tar', '--out', 'x', '--key', 'SHA256:wrong')).exitCode,
+    64,
+  );
+  assert.ok(!existsSync(home.path('x')));
+});
+
+test('says that an archive does not hold with 16, and leaves nothing', async (t) => {
+  const home = await sealedRun(t);
+  await home.run('pack', 'run', '--out', 'a.tar', '--json');
+  const names = readdirSync(home.folder);
+  const { exitCode, stdout, stderr } = await home.run('unpack', 'run/plan.json', '--out', 'x');
+  assert.deepEqual([exitCode, stdout], [16, '']);
+  assert.match(stderr, /run\/plan\.json is no archive of a run/);
+  assert.equal((await home.run('verify', 'run/plan.json')).exitCode, 16);
+  assert.deepEqual(readdirSync(home.folder), names);
+});
+
+for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+  test(`leaves nothing when ${signal} ends it while it unpacks`, async (t) => {
+    const home = await sealedRun(t);
+    assert.equal((await home.run('pack', 'run', '--out', 'a.tar')).exitCode, 0);
+    const names = readdirSync(home.folder);
+    const scratch = (): string[] =>
+      readdirSync(home.folder).filter((name) => name.startsWith('.qualify-unpack-'));
+    const { child, finished } = home.start(['unpack', 'a.tar', '--out', 'x']);
+    while (scratch().length === 0 && child.exitCode === null) await sleep(2);
+    // Its first files are there, and the guard is up.
+    while (scratch().some((name) => readdirSync(home.path(name)).length === 0)) await sleep(2);
+    child.kill(signal);
+    const { signal: endedBy } = await finished;
+    assert.equal(endedBy, signal);
+    for (let tries = 0; tries < 50 && scratch().length > 0; tries += 1) await sleep(100);
+    assert.deepEqual(readdirSync(home.folder), names);
+  });
+}

@@ -1,0 +1,134 @@
+/** One run has one archive, wherever and by whom it is packed, and the archive is all of the run. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, cp, link, mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sha256 } from '../../../src/digest.js';
+import { encodeHeader } from '../../../src/manifest/archive-format.js';
+import { listFiles } from '../../../src/manifest/evidence-index.js';
+import { generateKey } from '../../../src/manifest/key-store.js';
+import { packRun } from '../../../src/manifest/pack.js';
+import { seal } from '../../../src/manifest/seal.js';
+import { unpackRun, withRunFolder } from '../../../src/manifest/unpack.js';
+import { verifyRun } from '../../../src/manifest/verify.js';
+import { writeRun } from '../../fixtures/run-folder.js';
+import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
+
+async function sealedRun(t: TestContext): Promise<{ folder: string; run: string }> {
+  const folder = await scratchFolder(t);
+  const run = join(folder, 'run');
+  await writeRun(run);
+  await seal(run, await generateKey('signer', join(folder, 'keys')));
+  return { folder, run };
+}
+
+const scratchNames = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('qualify-unpack-'));
+
+test('the same run gives the same bytes: other times, modes, order on the disk, hard links, umask', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const first = await packRun(run, { out: join(folder, 'first.tar') });
+  assert.equal(first.sha256, sha256(readFileSync(first.path)));
+  assert.equal(first.sizeBytes, readFileSync(first.path).length);
+
+  const other = join(folder, 'other');
+  const names = await listFiles(run);
+  for (const name of names.toReversed()) {
+    const path = join(other, name);
+    await cp(join(run, name), path);
+    await utimes(path, 1, 1);
+    await chmod(path, 0o600);
+  }
+  await mkdir(join(other, 'evidence', 'empty'));
+  await link(join(other, 'plan.json'), join(folder, 'another-name-of-the-plan'));
+  const before = process.umask(0o077);
+  const second = await packRun(other, { out: join(folder, 'second.tar') }).finally(() =>
+    process.umask(before),
+  );
+  assert.deepEqual(readFileSync(second.path), readFileSync(first.path));
+  assert.equal(first.files, names.length);
+});
+
+test('what was unpacked is the run, and packs to the same bytes', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const { path } = await packRun(run, { out: join(folder, 'run.tar') });
+  const out = join(folder, 'unpacked');
+  const { sha256: digest, session } = await unpackRun(path, { out });
+  assert.deepEqual([digest, session], [sha256(readFileSync(path)), 'fixture-1']);
+  assert.deepEqual(await listFiles(out), await listFiles(run));
+  for (const name of await listFiles(run))
+    assert.deepEqual(readFileSync(join(out, name)), readFileSync(join(run, name)), name);
+  const again = await packRun(out, { out: join(folder, 'again.tar') });
+  assert.deepEqual(readFileSync(again.path), readFileSync(path));
+});
+
+test('tar reads it', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const { path } = await packRun(run, { out: join(folder, 'run.tar') });
+  const tar = spawnSync('tar', ['--extract', '--file', path], { cwd: folder, encoding: 'utf8' });
+  assert.deepEqual([tar.status, tar.stderr], [0, '']);
+  const { statement } = await verifyRun(join(folder, 'fixture-1'));
+  assert.equal(statement.predicate.session, 'fixture-1');
+});
+
+test('what does not hold, is not finished, or is too much is not packed, and nothing is left', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const out = join(folder, 'run.tar');
+  const names = readdirSync(folder);
+  const limits = { files: 100_000, bytes: 1000 };
+  assert.equal((await refusal(packRun(run, { out, limits }))).code, 'ERR_QUALIFY_NOT_PACKABLE');
+  const few = { files: 3, bytes: 1e9 };
+  assert.equal((await refusal(packRun(run, { out, limits: few }))).code, 'ERR_QUALIFY_NOT_PACKABLE');
+  await rename(join(run, 'verdict.json'), join(folder, 'verdict.json'));
+  assert.equal((await refusal(packRun(run, { out }))).exit, 'invalid');
+  await rename(join(folder, 'verdict.json'), join(run, 'verdict.json'));
+  await writeFile(join(run, 'report.md'), 'all is well');
+  assert.match((await refusal(packRun(run, { out }))).message, /report\.md has changed/);
+  assert.deepEqual(readdirSync(folder), names);
+});
+
+test('it is written over nothing, and nowhere where nothing can be written', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const out = join(folder, 'run.tar');
+  await writeFile(out, 'mine');
+  assert.equal((await refusal(packRun(run, { out }))).code, 'ERR_QUALIFY_EXISTS');
+  assert.equal(readFileSync(out, 'utf8'), 'mine');
+  const nowhere = await refusal(packRun(run, { out: join(folder, 'no', 'run.tar') }));
+  assert.deepEqual([nowhere.code, nowhere.exit], ['ERR_QUALIFY_UNWRITABLE', 'infrastructure']);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('partial')),
+    [],
+  );
+});
+
+test('names that no header holds are found out', () => {
+  assert.ok(encodeHeader(`session-1/evidence/${'a'.repeat(64)}/${'b'.repeat(90)}`, 1));
+  assert.equal(encodeHeader(`session-1/${'b'.repeat(101)}`, 1), null);
+  assert.equal(encodeHeader('session-1/a', 8 * 1024 ** 3), null);
+});
+
+test('something can work on an archive as on a folder, and the folder is gone afterwards', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const { path } = await packRun(run, { out: join(folder, 'run.tar') });
+  const before = scratchNames();
+  const seen = await withRunFolder(path, async (place) => {
+    await verifyRun(place);
+    return place;
+  });
+  assert.ok(!existsSync(seen));
+  await assert.rejects(
+    withRunFolder(path, async (place) => {
+      assert.ok(existsSync(place));
+      throw new Error('it fails');
+    }),
+    /it fails/,
+  );
+  assert.deepEqual(scratchNames(), before);
+  assert.equal(await withRunFolder(run, async (place) => place), run);
+  await rm(path);
+  assert.equal((await refusal(withRunFolder(path, (place) => verifyRun(place)))).code, 'ERR_QUALIFY_NO_RUN');
+});

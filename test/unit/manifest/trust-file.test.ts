@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { chmod, lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
+import { parseTrustPolicy, readTrustPolicy, writeTrustPolicy } from '../../../src/manifest/trust-file.js';
+import type { TrustPolicy } from '../../../src/manifest/trust-policy.js';
+import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
+
+const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
+const [one, two] = [made(), made()];
+const entry = (key: PublicKey, change: object = {}) => ({
+  ...{ keyId: key.keyId, publicKey: sshLine(key, 'with a comment'), roles: ['observer'] },
+  ...change,
+});
+const parse = (policy: object) => parseTrustPolicy(Buffer.from(JSON.stringify(policy)), 'trust.json');
+const good = { schemaVersion: 1, keys: [entry(one), entry(two, { roles: ['verifier', 'maintainer'] })] };
+
+test('reads a policy', () => {
+  assert.deepEqual(parse(good), good);
+});
+
+const from = '2026-01-01T00:00:00Z';
+const wrong: Record<string, [object, RegExp]> = {
+  'a name that is not that of the key': [
+    { keys: [entry(one, { keyId: two.keyId })] },
+    /keys\[0\]\.keyId is SHA256:.* but its publicKey has the name SHA256:/,
+  ],
+  'a key twice': [
+    { keys: [entry(one), entry(two), entry(one)] },
+    /keys\[2\] is the key of keys\[0\] once more/,
+  ],
+  'a key twice under another comment': [
+    { keys: [entry(one), entry(one, { publicKey: sshLine(one, 'another'), roles: ['verifier'] })] },
+    /once more/,
+  ],
+  'a role that there is not': [{ keys: [entry(one, { roles: ['admin'] })] }, /roles/],
+  'no role': [{ keys: [entry(one, { roles: [] })] }, /roles/],
+  'a role twice': [{ keys: [entry(one, { roles: ['observer', 'observer'] })] }, /names a role twice/],
+  'machines of one who observes none': [
+    { keys: [entry(one, { roles: ['verifier'], machines: ['a'.repeat(64)] })] },
+    /keys\[0\]\.machines/,
+  ],
+  'a window that never opens': [
+    { keys: [entry(one, { notBefore: '2026-01-02T00:00:00Z', notAfter: from })] },
+    /never/,
+  ],
+  'a field that there is not': [{ keys: [entry(one, { trusted: true })] }, /trusted/],
+  'a date without a zone': [{ keys: [entry(one, { notAfter: '2026-01-01T00:00:00' })] }, /notAfter/],
+  'a date with another zone': [{ expires: '2026-01-01T00:00:00+01:00' }, /expires/],
+  'a reason that there is not': [
+    { keys: [entry(one, { revoked: { since: from, reason: 'lost' } })] },
+    /reason/,
+  ],
+  'another version': [{ schemaVersion: 2 }, /schemaVersion/],
+  'no key': [{ keys: [entry(one, { publicKey: 'hello' })] }, /keys\[0\]\.publicKey is neither/],
+  'a key of small order': [
+    { keys: [entry(one, { publicKey: `ssh-ed25519 ${lowOrderBlob()}` })] },
+    /keys\[0\]\.publicKey is a point of small order/,
+  ],
+};
+
+function lowOrderBlob(): string {
+  const text = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+  const identity = Buffer.alloc(32);
+  identity[0] = 1;
+  return Buffer.concat([text(Buffer.from('ssh-ed25519')), text(identity)]).toString('base64');
+}
+
+for (const [what, [change, message]] of Object.entries(wrong)) {
+  test(`refuses ${what}`, () => {
+    assert.throws(() => parse({ ...good, ...change }), {
+      code: 'ERR_QUALIFY_TRUST_POLICY',
+      message,
+      exit: 'usage',
+    });
+  });
+}
+
+test('refuses what is no plain JSON', () => {
+  const twice = JSON.stringify(good).replace('{', '{"schemaVersion":1,');
+  assert.throws(
+    () => parseTrustPolicy(Buffer.from(twice), 't.json'),
+    /t\.json has the key "schemaVersion" twice/,
+  );
+  assert.throws(() => parseTrustPolicy(Buffer.from('nonsense'), 't.json'), /t\.json is not JSON/);
+  assert.throws(() => parseTrustPolicy(Buffer.alloc(1024 * 1024 + 1), 't.json'), /at most/);
+});
+
+test('names the file that cannot be read', async (context) => {
+  const path = join(await scratchFolder(context), 'none.json');
+  const error = await refusal(readTrustPolicy(path));
+  assert.equal(error.code, 'ERR_QUALIFY_TRUST_FILE');
+  assert.equal(error.where, path);
+});
+
+test('writes what it reads, in place of what a link leads to, and leaves nothing beside it', async (context) => {
+  const folder = await scratchFolder(context);
+  const [path, link] = [join(folder, 'trust.json'), join(folder, 'link.json')];
+  await writeFile(path, '{}');
+  await symlink(path, link);
+  await writeTrustPolicy(link, good as TrustPolicy);
+  assert.deepEqual(await readTrustPolicy(path), good);
+  assert.ok((await lstat(link)).isSymbolicLink());
+  assert.deepEqual((await readdir(folder)).sort(), ['link.json', 'trust.json']);
+});
+
+test('does not write what it would not read, and leaves the file as it was', async (context) => {
+  const folder = await scratchFolder(context);
+  const path = join(folder, 'trust.json');
+  await writeTrustPolicy(path, good as TrustPolicy);
+  const before = await readFile(path);
+  const twice = { ...good, keys: [...good.keys, ...good.keys] } as TrustPolicy;
+  await assert.rejects(writeTrustPolicy(path, twice), /once more/);
+  assert.deepEqual(await readFile(path), before);
+  await chmod(folder, 0o500);
+  if (process.getuid?.() !== 0) {
+    assert.equal(
+      (await refusal(writeTrustPolicy(path, good as TrustPolicy))).code,
+      'ERR_QUALIFY_TRUST_WRITE',
+    );
+  }
+  await chmod(folder, 0o700);
+  assert.equal(
+    (await refusal(writeTrustPolicy(join(folder, 'no', 't.json'), good as TrustPolicy))).code,
+    'ERR_QUALIFY_TRUST_WRITE',
+  );
+  assert.deepEqual(await readdir(folder), ['trust.json']);
+});
