@@ -158,7 +158,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
     ...simulationLine(plan),
     {
       label: 'manifest',
-      text: 'manifest.dsse.json in the run folder signs plan, journal, verdict and report',
+      text: 'qualification.intoto.jsonl in the run folder signs plan, journal, verdict and report',
     },
     { label: 'matrix', text: `${plan.matrix.name}, sha256 ${short(plan.matrix.digest)}` },
   ];
