@@ -121,7 +121,11 @@ for (const [name, render] of Object.entries(renderers)) {
 test('without its guard, a table steers the terminal', async (context) => {
   const report = hostileReport();
   assert.match(report.verdict.matrix.title, STEERING);
-  const escape = { module: 'report/escape', guard: 'text.replaceAll(unsafe,', instead: 'text.replaceAll(/(?!)/gu,' };
+  const escape = {
+    module: 'report/escape',
+    guard: 'text.replaceAll(unsafe,',
+    instead: 'text.replaceAll(/(?!)/gu,',
+  };
   const { renderTable: lax } = await importWithout<typeof import('../../src/report/table.js')>(
     context,
     'report/table',
@@ -136,7 +140,10 @@ test('a table breaks its lines where the text likes: only what writes them can k
   const title = `${'a '.repeat(37)}::error title=x::the gate has failed; ##[warning]all is lost`;
   const { verdict, context } = hostileReport();
   const output = renderTable({ ...verdict, matrix: { ...verdict.matrix, title } }, context);
-  assert.ok(['error', 'warning'].every((name) => commandsIn(output).includes(name)), output);
+  assert.ok(
+    ['error', 'warning'].every((name) => commandsIn(output).includes(name)),
+    output,
+  );
   assert.deepEqual(commandsIn(inert(output)), []);
 });
 
@@ -179,7 +186,8 @@ const gateRenderers: Record<string, (decision: GateDecision) => string> = {
 };
 for (const [name, render] of Object.entries(gateRenderers)) {
   test(`a decision of the gate as ${name} steers neither terminal nor runner`, () => {
-    const free = /^(title|path|branch|detail|message|session|matrix|machine|id|arm|against|reason|signer|trust)$/;
+    const free =
+      /^(title|path|branch|detail|message|session|matrix|machine|id|arm|against|reason|signer|trust)$/;
     const output = render(poison(makeDecision('fail'), free));
     assert.doesNotMatch(inert(output), STEERING);
     assert.deepEqual(commandsIn(inert(output)), []);
@@ -197,11 +205,15 @@ test('an error shows names of files and what they hold, and neither steers the t
   assert.doesNotMatch(output, STEERING);
   assert.ok(commandsIn(output).length > 0);
   assert.deepEqual(commandsIn(inert(output)), []);
-  const lax = await importWithout<typeof import('../../src/cli/describe-error.js')>(context, 'cli/describe-error', {
-    module: 'cli/describe-error',
-    guard: 'printable(error.where)',
-    instead: 'error.where',
-  });
+  const lax = await importWithout<typeof import('../../src/cli/describe-error.js')>(
+    context,
+    'cli/describe-error',
+    {
+      module: 'cli/describe-error',
+      guard: 'printable(error.where)',
+      instead: 'error.where',
+    },
+  );
   assert.match(lax.describeError(error), STEERING);
 });
 
@@ -223,7 +235,15 @@ test('what is made harmless stays readable, and what is harmless stays as it is'
   assert.equal(commandsIn(orders).length, 6);
   assert.deepEqual(commandsIn(inert(orders)), []);
   assert.equal(inert('::error::a'), '\\u003a:error::a');
-  for (const text of ['std::vector<int>', 'a ::b', '[::1]:80', '## [a](b)', '# [a]', '{"a": "::error::"}', '${a##*[}'])
+  for (const text of [
+    'std::vector<int>',
+    'a ::b',
+    '[::1]:80',
+    '## [a](b)',
+    '# [a]',
+    '{"a": "::error::"}',
+    '${a##*[}',
+  ])
     assert.equal(inert(text), text);
   assert.equal(printable(plainText('\u001b[2J')), '\\u{1b}[2J');
 });
@@ -241,7 +261,12 @@ test('the command line: a sealed run whose title, revision and envelope give ord
     ['verify', run],
     ['verify', run, '--json'],
     ['verify', run, '--explain'],
-    ...['table', 'markdown', 'csv', 'json', 'benchstat', 'llama-bench-json'].map((format) => ['report', run, '--format', format]),
+    ...['table', 'markdown', 'csv', 'json', 'benchstat', 'llama-bench-json'].map((format) => [
+      'report',
+      run,
+      '--format',
+      format,
+    ]),
     ['verify', `${run}${HOSTILE}`],
     ['report', run, `--format=${HOSTILE}`],
     ['simulate', '--seed', HOSTILE],
