@@ -363,3 +363,27 @@ test('the seed was chosen, and a challenge put beside it', async (t) => {
     instead: 'false',
   });
 });
+
+test('a session that shows a failed cell is broken off, and another one put after it', async (t) => {
+  const { input, run } = await honest(await attacked(t));
+  const broken = structuredClone(run);
+  broken.digest = sha256('broken off');
+  for (const time of ['startedAt', 'finishedAt'] as const)
+    broken.statement.predicate[time] = new Date(
+      Date.parse(run.statement.predicate.startedAt) - 60_000,
+    ).toISOString();
+  const [cell] = broken.verdict.cells;
+  const [comparison] = cell?.comparisons ?? [];
+  assert.ok(cell && comparison);
+  cell.verdict = 'fail';
+  comparison.verdict = 'fail';
+  broken.verdict.result = 'not-measured';
+  const attack = { ...input, runs: [...input.runs, { path: 'broken off', run: broken, failure: null }] };
+  assert.equal(decide(attack).result, 'refused');
+  const unguarded = await importWithout<{ decide: typeof decide }>(t, 'gate/decide', {
+    module: 'gate/supersede',
+    guard: 'STAYS.includes(verdict)',
+    instead: 'false',
+  });
+  assert.equal(unguarded.decide(attack).result, 'pass');
+});
