@@ -23,7 +23,7 @@ test('`qualify github` writes five files of a decision and says which', async ()
     names.map((name) => `a/b/${name}`),
   );
   assert.deepEqual(readdirSync(home.path('a/b')).toSorted(), names);
-  assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:x -->\n\n### Prefill: FAIL/);
+  assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:x -->\n\n### FAIL: /);
   const again = await home.run(...args, '--json');
   assert.equal(JSON.parse(again.stdout).files.length, 5);
   assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:qualify\.policy\.yaml -->/);

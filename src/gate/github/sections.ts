@@ -23,13 +23,13 @@ const shortKey = (signer: string | null): string =>
 /** Result, head and base: the first thing to read. */
 export function headSection(decision: GateDecision): Section {
   const { head, base, policy } = decision;
-  const title = policy.title === null ? '' : `${text(policy.title, 200)}: `;
+  const title = policy.title === null ? '' : ` – ${text(policy.title, 200)}`;
   const from =
     policy.commit === null
       ? '**The policy was read from disk**, not from the base revision: whoever made the change could have chosen it.'
       : `Policy ${markdownCode(brief(policy.path, 100))} and trust as of the base, ${commit(policy.commit)}.`;
   return whole(
-    `### ${title}${headline(decision)}`,
+    `### ${headline(decision)}${title}`,
     '',
     `Head ${commit(head.commit)} against ${text(base.branch, 100)} at ${commit(base.commit)}, exit code ${decision.exitCode}. ${from}`,
   );
