@@ -22,6 +22,7 @@ import { renderBenchstat } from '../../src/report/benchstat.js';
 import type { ReportContext } from '../../src/report/context.js';
 import { renderCsv } from '../../src/report/csv.js';
 import { csvField, markdownText, plainText } from '../../src/report/escape.js';
+import { renderHtml } from '../../src/report/html/page.js';
 import { renderLlamaBenchJson, renderLlamaBenchSql } from '../../src/report/llama-bench.js';
 import { renderMarkdown } from '../../src/report/markdown.js';
 import { renderTable } from '../../src/report/table.js';
@@ -60,7 +61,7 @@ function commandsIn(output: string): string[] {
 }
 
 /** Characters that a terminal obeys: all of C0 but the ends of lines and tabs, C1, and what turns text around. */
-const STEERING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const STEERING = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 const sample = await sampleRun({ rounds: 6 });
 
@@ -95,9 +96,10 @@ function hostileReport(): { verdict: Verdict; context: ReportContext } {
   };
 }
 
-const renderers: Record<string, (verdict: Verdict, context: ReportContext) => string> = {
+const renderers: Record<string, (verdict: Verdict, context: ReportContext) => string | Promise<string>> = {
   table: renderTable,
   markdown: renderMarkdown,
+  HTML: renderHtml,
   csv: renderCsv,
   benchstat: renderBenchstat,
   'llama-bench as JSON': renderLlamaBenchJson,
@@ -106,14 +108,15 @@ const renderers: Record<string, (verdict: Verdict, context: ReportContext) => st
 };
 
 for (const [name, render] of Object.entries(renderers)) {
-  test(`a report as ${name} steers neither terminal nor runner`, () => {
+  test(`a report as ${name} steers neither terminal nor runner`, async () => {
     const { verdict, context } = hostileReport();
-    const output = render(verdict, context);
+    const output = await render(verdict, context);
     const written = inert(output);
     assert.doesNotMatch(written.replaceAll('\r\n', '\n'), STEERING);
     assert.deepEqual(commandsIn(written), []);
     // JSON leaves C1 and marks of direction as they are: what writes it does not.
     if (!name.includes('JSON')) assert.doesNotMatch(output.replaceAll('\r\n', '\n'), STEERING);
+    if (name === 'HTML') assert.doesNotMatch(output, /<img src=x|<\/details> \[link\]/);
     if (name.includes('JSON')) assert.deepEqual(JSON.parse(inert(output)), JSON.parse(output));
   });
 }
@@ -121,7 +124,7 @@ for (const [name, render] of Object.entries(renderers)) {
 test('without its guard, a table steers the terminal', async (context) => {
   const report = hostileReport();
   assert.match(report.verdict.matrix.title, STEERING);
-  const escape = {
+  const noEscapes = {
     module: 'report/escape',
     guard: 'text.replaceAll(unsafe,',
     instead: 'text.replaceAll(/(?!)/gu,',
@@ -129,7 +132,7 @@ test('without its guard, a table steers the terminal', async (context) => {
   const { renderTable: lax } = await importWithout<typeof import('../../src/report/table.js')>(
     context,
     'report/table',
-    escape,
+    noEscapes,
   );
   const output = lax(report.verdict, report.context);
   assert.match(output, STEERING);
@@ -192,7 +195,8 @@ for (const [name, render] of Object.entries(gateRenderers)) {
     assert.doesNotMatch(inert(output), STEERING);
     assert.deepEqual(commandsIn(inert(output)), []);
     // Where code and character data end, nothing of theirs goes on.
-    const markup = output.replaceAll(/`[^`\n]*`|<!\[CDATA\[[\s\S]*?\]\]>/g, '');
+    const data = name === 'JUnit' ? /<!\[CDATA\[[\s\S]*?\]\]>/g : /`[^`\n]*`/g;
+    const markup = output.replaceAll(data, '');
     if (name === 'Markdown' || name === 'JUnit') assert.doesNotMatch(markup, /<img/);
   });
 }
@@ -242,7 +246,7 @@ test('what is made harmless stays readable, and what is harmless stays as it is'
     '## [a](b)',
     '# [a]',
     '{"a": "::error::"}',
-    '${a##*[}',
+    'a##*[',
   ])
     assert.equal(inert(text), text);
   assert.equal(printable(plainText('\u001b[2J')), '\\u{1b}[2J');
@@ -261,7 +265,7 @@ test('the command line: a sealed run whose title, revision and envelope give ord
     ['verify', run],
     ['verify', run, '--json'],
     ['verify', run, '--explain'],
-    ...['table', 'markdown', 'csv', 'json', 'benchstat', 'llama-bench-json'].map((format) => [
+    ...['table', 'markdown', 'csv', 'json', 'html', 'benchstat', 'llama-bench-json'].map((format) => [
       'report',
       run,
       '--format',
@@ -269,7 +273,7 @@ test('the command line: a sealed run whose title, revision and envelope give ord
     ]),
     ['verify', `${run}${HOSTILE}`],
     ['report', run, `--format=${HOSTILE}`],
-    ['simulate', '--seed', HOSTILE],
+    ['simulate', '--rounds', HOSTILE],
     [HOSTILE],
   ];
   for (const call of calls) {
