@@ -1,9 +1,9 @@
 /** Digests of values and bytes: SHA-256 as lower-case hex, over RFC 8785 JSON where the value is structured. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** SHA-256 of bytes, or of the UTF-8 of a string. */
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 /** RFC 8785 JSON of a value: one byte sequence for one meaning, on every machine. */
 export function canonicalJson(value: unknown): string {
@@ -15,8 +15,12 @@ export function canonicalJson(value: unknown): string {
 /** SHA-256 of the RFC 8785 JSON of a value. */
 export const canonicalDigest = (value: unknown): string => sha256(canonicalJson(value));
 
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
 /** SHA-256 of token ids as unsigned 32-bit little-endian, as in prompts and answers. */
 export function tokensDigest(tokens: ArrayLike<number>): string {
+  if (tokens instanceof Uint32Array && isLittleEndian)
+    return sha256(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
   const bytes = Buffer.alloc(tokens.length * 4);
   for (let i = 0; i < tokens.length; i++) bytes.writeUInt32LE(tokens[i] ?? 0, i * 4);
   return sha256(bytes);

@@ -1,17 +1,11 @@
 /** Is everything that the plan asked for there? Named samples, not counts: a sample taken twice replaces nothing. */
 import { counted } from '../counted.js';
+import { promptsOf } from '../plan/find-prompt.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { roundsWith } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
-import {
-  finished,
-  type Launch,
-  launchesOf,
-  type Observations,
-  promptsOf,
-  samplesOf,
-} from './observations.js';
+import { finished, type Launch, launchesOf, type Observations, samplesOf } from './observations.js';
 import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;

@@ -1,4 +1,6 @@
 /** Did each process run what its arm says: this build, this model, these switches, these prompts? One launch at a time. */
+
+import { findPrompt } from '../plan/find-prompt.js';
 import { NO_FAULT } from '../plan/planted-faults.js';
 import { promptDigest } from '../plan/prompts.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
@@ -67,10 +69,9 @@ function switchFindings(plan: Plan, launch: Launch): Finding[] {
 }
 
 function promptFindings(plan: Plan, launch: Launch): Finding[] {
-  const planned = new Set(plan.prompts.map((prompt) => prompt.id));
   const exchanges = launch.control === undefined ? launch.samples : [...launch.samples, launch.control];
   return exchanges.flatMap(({ prompt, promptSha256 }) =>
-    planned.has(prompt) && promptDigest(plan, prompt, launch.id) === promptSha256
+    findPrompt(plan, prompt) !== undefined && promptDigest(plan, prompt, launch.id) === promptSha256
       ? []
       : [finding('prompt-differs', `${launch.id}: ${prompt} was not sent as planned`)],
   );
@@ -82,8 +83,9 @@ const effectiveChunk = (chunk: number, { promptTokens }: PlannedCell): number =>
 
 /** An engine that says how many tokens it evaluates at once must have taken the cell's chunk, not one that it had before. */
 function chunkFindings(plan: Plan, launch: Launch): Finding[] {
+  const cells = new Map(plan.cells.map((cell) => [cell.id, cell]));
   return launch.samples.flatMap(({ cell: id, prompt, answer: { chunk } }) => {
-    const cell = plan.cells.find((candidate) => candidate.id === id);
+    const cell = cells.get(id);
     if (cell === undefined || chunk === undefined) return [];
     if (effectiveChunk(chunk, cell) === effectiveChunk(cell.chunk, cell)) return [];
     const message = `${launch.id}: ${prompt} was evaluated in chunks of ${chunk} tokens, not of ${cell.chunk}`;
@@ -92,7 +94,16 @@ function chunkFindings(plan: Plan, launch: Launch): Finding[] {
 }
 
 /** Everything about one launch that is not as its arm says. A launch that did not finish is judged by what it showed. */
-export function identityOf(plan: Plan, seen: Observations, launch: Launch): Finding[] {
+export function identityOf(plan: Plan, seen: Observations, launch: Launch): readonly Finding[] {
+  // Each look asks again for the launches of those before it.
+  const known = identities.get(launch) ?? findIdentity(plan, seen, launch);
+  identities.set(launch, known);
+  return known;
+}
+
+const identities = new WeakMap<Launch, readonly Finding[]>();
+
+function findIdentity(plan: Plan, seen: Observations, launch: Launch): Finding[] {
   if (launch.ready === undefined && !finished(launch)) return [];
   return [
     ...witnessFindings(plan, seen, launch),

@@ -98,8 +98,26 @@ function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {
   });
 }
 
+/** Findings by arms and rounds: they are of whole launches, so that every cell of a look has the same. */
+const found = new WeakMap<Observations, Map<string, readonly Finding[]>>();
+
 /** Why `arm` may not be compared with `against` over the first `rounds` rounds; empty when it may. */
 export function mismatchesOf(
+  plan: Plan,
+  seen: Observations,
+  arm: string,
+  against: string,
+  rounds: number,
+): readonly Finding[] {
+  const known = found.get(seen) ?? new Map<string, readonly Finding[]>();
+  found.set(seen, known);
+  const key = JSON.stringify([arm, against, rounds]);
+  const mismatches = known.get(key) ?? findMismatches(plan, seen, arm, against, rounds);
+  known.set(key, mismatches);
+  return mismatches;
+}
+
+function findMismatches(
   plan: Plan,
   seen: Observations,
   arm: string,

@@ -1,6 +1,5 @@
 /** The journal by launch: what was seen of each process, and of its build. */
 import type { Entry, EntryOf } from '../journal/entries.js';
-import type { Plan } from '../plan/schema.js';
 import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.js';
 
 export type Sample = EntryOf<'sample'>;
@@ -20,6 +19,8 @@ export interface Launch {
   telemetry: EntryOf<'telemetry'> | undefined;
   conditions: EntryOf<'conditions'> | undefined;
   samples: Sample[];
+  /** The same by cell. */
+  samplesByCell: Map<string, Sample[]>;
   failures: EntryOf<'failure'>[];
 }
 
@@ -47,8 +48,16 @@ const newLaunch = (started: EntryOf<'launch'>): Launch => ({
   telemetry: undefined,
   conditions: undefined,
   samples: [],
+  samplesByCell: new Map(),
   failures: [],
 });
+
+function attachSample({ samples, samplesByCell }: Launch, sample: Sample): void {
+  samples.push(sample);
+  const ofCell = samplesByCell.get(sample.cell);
+  if (ofCell) ofCell.push(sample);
+  else samplesByCell.set(sample.cell, [sample]);
+}
 
 function attach(launch: Launch, entry: Entry): void {
   if (entry.kind === 'ready') launch.ready = entry;
@@ -58,7 +67,7 @@ function attach(launch: Launch, entry: Entry): void {
   else if (entry.kind === 'load') launch.load = entry;
   else if (entry.kind === 'telemetry') launch.telemetry = entry;
   else if (entry.kind === 'conditions') launch.conditions = entry;
-  else if (entry.kind === 'sample') launch.samples.push(entry);
+  else if (entry.kind === 'sample') attachSample(launch, entry);
   else if (entry.kind === 'failure') launch.failures.push(entry);
 }
 
@@ -99,12 +108,8 @@ export const buildOf = (seen: Observations, arm: string): Build | undefined =>
 
 /** Samples of a cell in a launch, of one purpose, in order of execution. */
 export const samplesOf = (launch: Launch, cell: string, purpose: Sample['purpose']): Sample[] =>
-  launch.samples.filter((sample) => sample.cell === cell && sample.purpose === purpose);
+  (launch.samplesByCell.get(cell) ?? []).filter((sample) => sample.purpose === purpose);
 
 /** A launch that ended as it was told to, with nothing gone wrong. */
 export const finished = (launch: Launch): boolean =>
   launch.stop !== undefined && launch.stop.how !== 'died' && launch.failures.length === 0;
-
-/** Prompts of a cell of the plan by purpose. */
-export const promptsOf = (plan: Plan, cell: string, kind: Sample['purpose']): Plan['prompts'] =>
-  plan.prompts.filter((prompt) => prompt.cell === cell && prompt.kind === kind);

@@ -28,10 +28,21 @@ export interface Parity {
   reasons: Finding[];
 }
 
+/** Each look compares the samples of those before it again. */
+const outputKeys: Record<ParityLevel, WeakMap<Sample, string>> = {
+  exact: new WeakMap(),
+  tokens: new WeakMap(),
+  bounded: new WeakMap(),
+};
+
 /** What must be equal of a sample: its tokens, and at level exact the bits of its logits. */
 function outputKey(sample: Sample, level: ParityLevel): string {
+  const known = outputKeys[level].get(sample);
+  if (known !== undefined) return known;
   const tokens = tokensDigest(sample.answer.tokens);
-  return level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
+  const key = level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
+  outputKeys[level].set(sample, key);
+  return key;
 }
 
 /** Samples of a cell by prompt over launches. Warm-ups are not among them: each launch has its own. */
@@ -40,7 +51,11 @@ function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, S
     (['sample', 'parity'] as const).flatMap((purpose) => samplesOf(launch, cell.id, purpose)),
   );
   const groups = new Map<string, Sample[]>();
-  for (const sample of samples) groups.set(sample.prompt, [...(groups.get(sample.prompt) ?? []), sample]);
+  for (const sample of samples) {
+    const group = groups.get(sample.prompt);
+    if (group) group.push(sample);
+    else groups.set(sample.prompt, [sample]);
+  }
   return groups;
 }
 

@@ -12,7 +12,7 @@ import type { FoundRun, VerifiedRun } from './input.js';
 
 /** A folder that has one of these says that it is a run. */
 const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
-/** What `qualify pack` writes is a run, too. */
+/** What `qualify pack` makes. */
 const ARCHIVE = '.tar';
 /** Folders below the one that is named: `manifests/2026/run`. */
 const DEPTH = 2;
@@ -38,7 +38,9 @@ export const noFolder = (folder: string, option: string): QualifyError =>
 async function runPaths(folder: string, depth: number): Promise<string[]> {
   for (const sign of SIGNS) if (await lstat(join(folder, sign)).catch(() => null)) return [folder];
   if (depth === 0) return [];
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await readdir(folder, { withFileTypes: true }).catch(unreadable);
+  // It may hold a run, so that it is told, and not passed over.
+  if (entries === null) return [folder];
   const paths: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
     if (entry.isDirectory()) paths.push(...(await runPaths(join(folder, entry.name), depth - 1)));
@@ -48,19 +50,39 @@ async function runPaths(folder: string, depth: number): Promise<string[]> {
 
 async function readRun(path: string): Promise<FoundRun> {
   try {
-    return { path, run: await verifiedRun(path), failure: null };
+    return { path, run: await withRunFolder(path, verifiedRun), failure: null };
   } catch (error) {
-    if (!(error instanceof QualifyError)) throw error;
-    const code = error.code === 'ERR_QUALIFY_RUN_UNFINISHED' ? 'unfinished' : 'not-verified';
-    return { path, run: null, failure: { code, message: error.message } };
+    const refused = (code: string, message: string): FoundRun => ({
+      path,
+      run: null,
+      failure: { code, message },
+    });
+    if (!(error instanceof QualifyError)) {
+      unreadable(error);
+      return refused('not-verified', `cannot be read: ${error instanceof Error ? error.message : ''}`);
+    }
+    // A full disk of ours says nothing about a run of theirs.
+    if (error.exit === 'infrastructure') throw error;
+    return refused(
+      error.code === 'ERR_QUALIFY_RUN_UNFINISHED' ? 'unfinished' : 'not-verified',
+      error.message,
+    );
   }
+}
+
+/** What somebody else's folder may be made to answer, which must not end the gate. */
+const THEIRS = ['EACCES', 'EPERM', 'ELOOP', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ENOENT'];
+
+function unreadable(error: unknown): null {
+  if (error instanceof Error && 'code' in error && THEIRS.includes(String(error.code))) return null;
+  throw error;
 }
 
 /** No key of the one who runs the gate says anything here: who may sign is the trust policy's to say. */
 const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
-  const { statement, record } = await withRunFolder(path, (run) => verifyRun(run, { keyFolder: NO_KEYS }));
+  const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
   const [first] = statement.subject;
   if (first === undefined || !('sha256' in first.digest))
     throw new Error('A verified run without its index.');

@@ -4,9 +4,10 @@
  * `find . -type f | cut -c3- | LC_ALL=C sort | xargs sha256sum` prints, so `sha256sum -c` checks it.
  */
 import { createHash } from 'node:crypto';
-import { constants, fstatSync, readSync } from 'node:fs';
-import { type FileHandle, open, readdir, writeFile } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256 } from '../digest.js';
 import { invalid } from './invalid.js';
 import { BUNDLE_FILE } from './sigstore-bundle.js';
 import { SSH_SIGNATURE_FILE } from './ssh-signature.js';
@@ -22,7 +23,10 @@ const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_
 const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
 /** What is read as a whole; a sparse file of any length costs its author nothing. */
 const MOST_BYTES = 256 * 1024 * 1024;
-const CHUNK_BYTES = 1024 * 1024;
+/** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
+const MOST_KEPT_BYTES = 64 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+const CHUNK = Buffer.alloc(CHUNK_BYTES);
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** Whether a run may hold a file of this path, relative to its folder. */
@@ -35,7 +39,7 @@ export type EvidenceIndex = ReadonlyMap<string, string>;
 export async function writeEvidenceIndex(runFolder: string): Promise<EvidenceIndex> {
   const entries: [string, string][] = [];
   for (const path of await listFiles(runFolder)) {
-    if (!UNLISTED.has(path)) entries.push([path, (await hashFile(runFolder, path)).sha256]);
+    if (!UNLISTED.has(path)) entries.push([path, hashFile(runFolder, path).sha256]);
   }
   const index = new Map(entries);
   await writeFile(join(runFolder, INDEX_FILE), formatIndex(index));
@@ -70,8 +74,15 @@ export function parseIndex(text: string): EvidenceIndex {
   return index;
 }
 
-/** Compares a run folder with its index: the same files, no more, no fewer, each with its digest. Returns their bytes' sum. */
-export async function checkClosedSet(runFolder: string, index: EvidenceIndex): Promise<number> {
+/**
+ * Compares a run folder with its index: the same files, no more, no fewer, each with its digest. Returns their bytes' sum. Of short files
+ * the bytes that were hashed are put into `kept`, to be parsed without reading them again.
+ */
+export async function checkClosedSet(
+  runFolder: string,
+  index: EvidenceIndex,
+  kept = new Map<string, Buffer>(),
+): Promise<number> {
   const found = new Set(await listFiles(runFolder));
   for (const path of found) {
     if (!index.has(path) && !UNLISTED.has(path))
@@ -80,7 +91,8 @@ export async function checkClosedSet(runFolder: string, index: EvidenceIndex): P
   let bytes = 0;
   for (const [path, expected] of index) {
     if (!found.has(path)) throw invalid(path, `is missing; ${INDEX_FILE} lists it`);
-    const { sha256, sizeBytes } = await hashFile(runFolder, path);
+    const { sha256, sizeBytes, whole } = hashFile(runFolder, path);
+    if (whole !== null && bytes + sizeBytes <= MOST_KEPT_BYTES) kept.set(path, whole);
     if (sha256 !== expected)
       throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
     bytes += sizeBytes;
@@ -94,21 +106,17 @@ export async function readListed(runFolder: string, index: EvidenceIndex, path: 
   if (expected === undefined)
     throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
   const bytes = await readRegular(runFolder, path);
-  if (createHash('sha256').update(bytes).digest('hex') !== expected)
-    throw invalid(path, 'changed while it was checked');
+  if (sha256(bytes) !== expected) throw invalid(path, 'changed while it was checked');
   return bytes;
 }
 
 /** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
 export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
-  const file = await openRegular(runFolder, path);
-  try {
-    const { size } = fstatSync(file.fd);
-    if (size > MOST_BYTES) throw invalid(path, `is ${size} bytes long; at most ${MOST_BYTES} are read`);
-    return await file.readFile();
-  } finally {
-    await file.close();
-  }
+  return withRegular(runFolder, path, (file, sizeBytes) => {
+    if (sizeBytes > MOST_BYTES)
+      throw invalid(path, `is ${sizeBytes} bytes long; at most ${MOST_BYTES} are read`);
+    return readFileSync(file);
+  });
 }
 
 /** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
@@ -124,30 +132,34 @@ export async function listFiles(runFolder: string, below = ''): Promise<string[]
   return paths.sort();
 }
 
-async function hashFile(runFolder: string, path: string): Promise<{ sha256: string; sizeBytes: number }> {
-  const file = await openRegular(runFolder, path);
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  try {
-    // Most files of a run are short: each turn through the event loop would cost more than the hashing.
-    const { size } = fstatSync(file.fd);
-    const chunk = Buffer.allocUnsafe(Math.min(size, CHUNK_BYTES) + 1);
-    for (let read = -1; read !== 0; sizeBytes += read) {
-      read = readSync(file.fd, chunk);
-      hash.update(chunk.subarray(0, read));
+/** In pieces: a log may be larger than memory. */
+function hashFile(
+  runFolder: string,
+  path: string,
+): { sha256: string; sizeBytes: number; whole: Buffer | null } {
+  return withRegular(runFolder, path, (file, size) => {
+    const first = readSync(file, CHUNK);
+    if (first === size && size < CHUNK_BYTES) {
+      const whole = Buffer.from(CHUNK.subarray(0, first));
+      return { sha256: sha256(whole), sizeBytes: first, whole };
     }
-  } finally {
-    await file.close();
-  }
-  return { sha256: hash.digest('hex'), sizeBytes };
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    for (let length = first; length > 0; length = readSync(file, CHUNK)) {
+      hash.update(CHUNK.subarray(0, length));
+      sizeBytes += length;
+    }
+    return { sha256: hash.digest('hex'), sizeBytes, whole: null };
+  });
 }
 
-async function openRegular(runFolder: string, path: string): Promise<FileHandle> {
+/** Opens a plain file for `use`. Synchronous: a run has tens of thousands of small files, and each turn of the event loop costs more than one. */
+function withRegular<T>(runFolder: string, path: string, use: (file: number, sizeBytes: number) => T): T {
   // Non-blocking, so that a pipe put in a file's place cannot hang the verifier.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  let file: FileHandle;
+  let file: number;
   try {
-    file = await open(join(runFolder, path), flags);
+    file = openSync(join(runFolder, path), flags);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
     throw invalid(
@@ -156,7 +168,11 @@ async function openRegular(runFolder: string, path: string): Promise<FileHandle>
       cause,
     );
   }
-  if (fstatSync(file.fd).isFile()) return file;
-  await file.close();
-  throw invalid(path, 'is not a plain file');
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw invalid(path, 'is not a plain file');
+    return use(file, found.size);
+  } finally {
+    closeSync(file);
+  }
 }

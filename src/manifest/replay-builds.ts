@@ -5,7 +5,7 @@ import { buildDigestOf } from '../revision/build-digest.js';
 import { invalid } from './invalid.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
-/** Throws a `QualifyError` (exit `invalid`) at the first build that is not what its own entry says, and at a second model. */
+/** Throws a `QualifyError` (exit `invalid`) at the first build that is not what its own entry says, at a second model, and at what came after the first launch. */
 export function replayBuilds(plan: Plan, entries: readonly Entry[]): void {
   const seen = new Set<string>();
   const builds = entries.filter((entry) => entry.kind === 'build');
@@ -25,6 +25,10 @@ export function replayBuilds(plan: Plan, entries: readonly Entry[]): void {
       throw wrong(`has the build digest ${build.buildDigest}; what it was made of gives ${expected}`);
     }
   }
+  const launched = entries.findIndex(({ kind }) => kind === 'launch');
+  const late = entries.findLast(({ kind }) => kind === 'build' || kind === 'model');
+  if (launched >= 0 && late !== undefined && late.seq > launched)
+    throw invalid(JOURNAL_FILE, `line ${late.seq + 1} has a ${late.kind} after the first launch`);
   const [, again] = entries.filter((entry) => entry.kind === 'model');
   if (again !== undefined) throw invalid(JOURNAL_FILE, `line ${again.seq + 1} names the model once more`);
 }

@@ -1,13 +1,13 @@
 /** Draws the conclusions again: looks, verdict and report from plan and journal, to be compared by their bytes. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { analyse } from '../analysis/analyse.js';
+import { type Analysis, analyse } from '../analysis/analyse.js';
 import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { judge } from '../verdict/judge.js';
 import { serializeVerdict } from '../verdict/serialize.js';
-import { undecidedCells } from '../verdict/settle.js';
+import { undecidedAfter } from '../verdict/settle.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
 import { JOURNAL_FILE, REPORT_FILE, type RunRecord, renderReport, VERDICT_FILE } from './run-folder.js';
@@ -18,8 +18,9 @@ export async function replayConclusion(
   read: (path: string) => Promise<Buffer>,
 ): Promise<string[]> {
   const { plan, entries } = record;
-  const looks = replayLooks(plan, entries);
-  const verdict = judge(plan, analyse(plan, entries));
+  const analysis = analyse(plan, entries);
+  const looks = replayLooks(plan, entries, analysis);
+  const verdict = judge(plan, analysis);
   const text = serializeVerdict(verdict);
   const found = await read(VERDICT_FILE);
   if (!found.equals(Buffer.from(text))) {
@@ -36,10 +37,10 @@ export async function replayConclusion(
 }
 
 /** After each look the session went on with the cells that the rule left undecided, and with no others. */
-function replayLooks(plan: Plan, entries: readonly Entry[]): number {
+function replayLooks(plan: Plan, entries: readonly Entry[], analysis: Analysis): number {
   const looks = entries.filter((entry) => entry.kind === 'look');
   for (const [at, look] of looks.entries()) {
-    const expected = undecidedCells(plan, entries.slice(0, look.seq));
+    const expected = undecidedAfter(plan, analysis, look.rounds);
     if (look.rounds !== plan.decision.looks[at] || !isDeepStrictEqual(look.undecided, expected)) {
       throw invalid(
         JOURNAL_FILE,

@@ -7,6 +7,7 @@ import { completionBody, readCompletion, readProps } from '../engine/dialect.js'
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf } from '../journal/entries.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
+import { findPrompt } from '../plan/find-prompt.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptDigest, promptTokens } from '../plan/prompts.js';
 import type { Plan, Prompt } from '../plan/schema.js';
@@ -18,11 +19,11 @@ import { JOURNAL_FILE } from './run-folder.js';
 /** Bytes of a listed file, checked against the index as they are read. */
 type Read = (path: string) => Promise<Buffer>;
 
-/** Ids of a prompt as they were sent in a launch. */
-type TokensOf = (prompt: Prompt, launch: string) => number[];
+/** A request as the plan and the purpose determine it, without the prompt. */
+type Asked = Omit<Parameters<typeof completionBody>[0], 'tokens'>;
 
-/** A request as the plan and the purpose determine it. */
-type Asked = Parameters<typeof completionBody>[0];
+/** Body of a request for a prompt in a launch. */
+type BodyOf = (prompt: Prompt, launch: string, asked: Asked) => string;
 
 /** Checks every exchange of the journal. Returns how many there were. Throws a `QualifyError` (exit `invalid`). */
 export async function replayExchanges(
@@ -32,7 +33,7 @@ export async function replayExchanges(
   read: Read,
 ): Promise<number> {
   replayEvidence(entries, index);
-  const tokensOf = memoizePrompts(plan);
+  const bodyOf = memoizeBodies(plan);
   const ready = new Map<string, EntryOf<'ready'>>();
   let exchanges = 0;
   for (const entry of entries) {
@@ -41,17 +42,17 @@ export async function replayExchanges(
       ready.set(entry.launch, entry);
     }
     if (entry.kind === 'counters') await checkCounters(entry, ready.get(entry.launch), read);
-    for (const { answer, asked } of exchangesOf(plan, entry, tokensOf)) {
-      await checkExchange(entry, answer, asked, read);
+    for (const { answer, body } of exchangesOf(plan, entry, bodyOf)) {
+      await checkExchange(entry, answer, body, read);
       exchanges += 1;
     }
   }
   return exchanges;
 }
 
-function exchangesOf(plan: Plan, entry: Entry, tokensOf: TokensOf): { answer: Answer; asked: Asked }[] {
+function exchangesOf(plan: Plan, entry: Entry, bodyOf: BodyOf): { answer: Answer; body: string }[] {
   if (entry.kind !== 'sample' && entry.kind !== 'control') return [];
-  const prompt = plan.prompts.find((candidate) => candidate.id === entry.prompt);
+  const prompt = findPrompt(plan, entry.prompt);
   const cell = plan.cells.find((candidate) => candidate.id === prompt?.cell);
   const purpose = entry.kind === 'sample' ? entry.purpose : 'control';
   const planned =
@@ -66,18 +67,18 @@ function exchangesOf(plan: Plan, entry: Entry, tokensOf: TokensOf): { answer: An
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
   const asked = {
-    tokens: tokensOf(prompt, entry.launch),
     chunk: cell.chunk,
     generatedTokens: generatedTokens(plan, cell, purpose),
     probabilities: askedProbabilities(plan),
   };
-  if (entry.kind === 'sample') return [{ answer: entry.answer, asked: { ...asked, reuseCache: false } }];
-  return [entry.first, entry.second].map((answer) => ({ answer, asked: { ...asked, reuseCache: true } }));
+  const body = bodyOf(prompt, entry.launch, { ...asked, reuseCache: entry.kind === 'control' });
+  if (entry.kind === 'sample') return [{ answer: entry.answer, body }];
+  return [entry.first, entry.second].map((answer) => ({ answer, body }));
 }
 
-async function checkExchange(entry: Entry, answer: Answer, asked: Asked, read: Read): Promise<void> {
+async function checkExchange(entry: Entry, answer: Answer, asked: string, read: Read): Promise<void> {
   const { path } = answer.request;
-  if ((await read(path)).toString('utf8') !== completionBody(asked)) {
+  if ((await read(path)).toString('utf8') !== asked) {
     throw invalid(
       path,
       `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`,
@@ -136,14 +137,16 @@ function firstDifference<T extends object>(recorded: T, said: T): string | null 
   return null;
 }
 
-/** A prompt is asked once an arm and round: its tokens are made once. Warm-ups are new in each launch. */
-function memoizePrompts(plan: Plan): TokensOf {
-  const made = new Map<string, number[]>();
-  return ({ id, kind }, launch) => {
-    if (kind === 'warmup') return [...promptTokens(plan, id, launch)];
-    const tokens = made.get(id) ?? [...promptTokens(plan, id, launch)];
-    made.set(id, tokens);
-    return tokens;
+/** The body of a request is the same in each launch, but for warm-ups, which are new in each: it is made once. */
+function memoizeBodies(plan: Plan): BodyOf {
+  const made = new Map<string, string>();
+  return (prompt, launch, asked) => {
+    const key = prompt.kind === 'warmup' ? null : `${prompt.id} ${asked.reuseCache}`;
+    const known = key === null ? undefined : made.get(key);
+    if (known !== undefined) return known;
+    const body = completionBody({ ...asked, tokens: [...promptTokens(plan, prompt.id, launch)] });
+    if (key !== null) made.set(key, body);
+    return body;
   };
 }
 

@@ -1,6 +1,7 @@
 /** Replays a simulated session: each launch was told what the plan says, and every time that it claims follows from that. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer, Entry, EntryOf } from '../journal/entries.js';
+import { findPrompt } from '../plan/find-prompt.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
@@ -22,7 +23,7 @@ export function replaySimulation(plan: Plan, entries: readonly Entry[]): void {
   const wrong = (entry: Entry, why: string) => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
   let engine: SimulatedEngine | undefined;
   const check = (entry: EntryOf<'sample'> | EntryOf<'control'>, answer: Answer): void => {
-    const prompt = plan.prompts.find(({ id }) => id === entry.prompt);
+    const prompt = findPrompt(plan, entry.prompt);
     const cell = plan.cells.find(({ id }) => id === prompt?.cell);
     if (prompt === undefined || cell === undefined || engine === undefined)
       throw wrong(entry, 'is of no launch, or of no prompt of the plan');

@@ -70,10 +70,11 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     );
   }
   const index = parseIndex(indexBytes.toString('utf8'));
-  const bytes = await checkClosedSet(runFolder, index);
+  const kept = new Map<string, Buffer>();
+  const bytes = await checkClosedSet(runFolder, index, kept);
   report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
 
-  const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
+  const read = async (path: string): Promise<Buffer> => kept.get(path) ?? readListed(runFolder, index, path);
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   try {
     const record = await replay({ signer, statement, payload }, evidence, index, read, report);

@@ -1,6 +1,7 @@
 /** Prompts of exact token length, the same for every arm, round and machine, but for the salts of warm-ups. */
 import { tokensDigest } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { findPrompt } from './find-prompt.js';
 import type { Plan, PlannedCell, Prompt } from './schema.js';
 import { Stream } from './stream.js';
 import { type ZipfTable, zipfTable } from './zipf.js';
@@ -41,6 +42,8 @@ function drawTokens(source: Source, shape: PromptShape): Uint32Array {
  */
 function plannedTokens(plan: Plan, promptId: string): Uint32Array {
   const prompt = promptOf(plan, promptId);
+  const known = drawn.get(prompt);
+  if (known?.plan === plan) return known.ids;
   const ids = drawTokens(plan, prompt);
   if (tokensDigest(ids) !== prompt.sha256) {
     const message = `prompt "${promptId}" does not regenerate to the digest of the plan`;
@@ -49,11 +52,15 @@ function plannedTokens(plan: Plan, promptId: string): Uint32Array {
       hint: 'the plan was changed after it was made, or by another version of qualify',
     });
   }
+  drawn.set(prompt, { plan, ids });
   return ids;
 }
 
+/** What was drawn for a prompt, which is asked for in each launch. Nobody outside gets the array itself. */
+const drawn = new WeakMap<Prompt, { plan: Plan; ids: Uint32Array }>();
+
 function promptOf(plan: Plan, promptId: string): Prompt {
-  const prompt = plan.prompts.find((candidate) => candidate.id === promptId);
+  const prompt = findPrompt(plan, promptId);
   if (prompt === undefined) {
     throw new QualifyError('ERR_QUALIFY_PLAN_INVALID', `the plan has no prompt "${promptId}"`, {
       exit: 'invalid',
@@ -70,7 +77,7 @@ function promptOf(plan: Plan, promptId: string): Prompt {
 export function promptTokens(plan: Plan, promptId: string, launch?: string): Uint32Array {
   const ids = plannedTokens(plan, promptId);
   const { kind, saltTokens: salted } = promptOf(plan, promptId);
-  if (kind !== 'warmup' || launch === undefined) return ids;
+  if (kind !== 'warmup' || launch === undefined) return ids.slice();
   const stream = new Stream(plan.seed, `prompt:${promptId}:${plan.session}:${launch}`);
   return ids.map((id, at) => (at < salted ? stream.below(plan.vocabulary) : id));
 }

@@ -2,6 +2,7 @@
  * The order of a launch's requests. Samples begin with another prompt in each round, so that what a prompt costs and what its
  * place in the launch costs can be told apart; all arms of a round ask in one order.
  */
+import { promptsOf } from './find-prompt.js';
 import type { Plan, Prompt } from './schema.js';
 
 /** The golden ratio's share of a turn: its multiples spread evenly over any number of samples. In millionths, so that sums are exact. */
@@ -19,8 +20,8 @@ export function promptsInOrder(
   kind: Prompt['kind'],
   round: number,
 ): Prompt[] {
-  const prompts = plan.prompts.filter((prompt) => prompt.cell === cell && prompt.kind === kind);
-  if (kind !== 'sample') return prompts;
+  const prompts = promptsOf(plan, cell, kind);
+  if (kind !== 'sample') return [...prompts];
   const turn = turnOf(round, prompts.length);
   return [...prompts.slice(turn), ...prompts.slice(0, turn)];
 }

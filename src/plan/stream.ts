@@ -2,7 +2,7 @@
  * Random numbers by counter: block `i` of a stream is SHA-256 of `seed:label:i`, read as eight unsigned 32-bit
  * little-endian words. The same on every machine, and any stream can be drawn without drawing another.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const wordsPerBlock = 8;
 
@@ -20,9 +20,7 @@ export class Stream {
   /** The next unsigned 32-bit word. */
   word(): number {
     if (this.#next === wordsPerBlock) {
-      this.#block = createHash('sha256')
-        .update(`${this.#prefix}${this.#counter++}`)
-        .digest();
+      this.#block = hash('sha256', `${this.#prefix}${this.#counter++}`, 'buffer');
       this.#next = 0;
     }
     return this.#block.readUInt32LE(4 * this.#next++);

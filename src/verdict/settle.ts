@@ -99,3 +99,14 @@ export function undecidedCells(plan: Plan, entries: readonly Entry[]): string[] 
   const analysis = analyse(plan, entries);
   return analysis.cells.flatMap((cell) => (settle(plan, analysis, cell).open ? [cell.cell.id] : []));
 }
+
+/**
+ * What `undecidedCells` gave at the look after `rounds`, from the analysis of a journal that went on. It is the same while nothing that
+ * was written after a look is of a launch, a build or a model before it, which `verify` has checked by then.
+ */
+export function undecidedAfter(plan: Plan, analysis: Analysis, rounds: number): string[] {
+  return analysis.cells.flatMap((cell) => {
+    const looks = cell.looks.filter((look) => look.rounds <= rounds);
+    return looks.length > 0 && settle(plan, analysis, { ...cell, looks }).open ? [cell.cell.id] : [];
+  });
+}

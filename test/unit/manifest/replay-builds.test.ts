@@ -67,4 +67,22 @@ describe('the builds of a journal', () => {
       null_.buildDigest = buildDigestOf(null_.revision.tree, null_.recipeDigest, null_.toolchain);
     });
   });
+
+  test('are refused after the first launch, as is the model', () => {
+    const launch = makeJournal(plan, { rounds: 1 }).find(({ kind }) => kind === 'launch');
+    const model = makeJournal(plan, { rounds: 0 }).find(({ kind }) => kind === 'model');
+    assert.ok(launch && model);
+    const journal = (...entries: Entry[]): Entry[] => entries.map((entry, seq) => ({ ...entry, seq }));
+    const [base, ...others] = builds();
+    assert.ok(base);
+    replayBuilds(plan, journal(base, ...others, model, launch));
+    assert.throws(
+      () => replayBuilds(plan, journal(base, model, launch, ...others)),
+      /has a build after the first launch/,
+    );
+    assert.throws(
+      () => replayBuilds(plan, journal(base, ...others, launch, model)),
+      /has a model after the first launch/,
+    );
+  });
 });
