@@ -1,0 +1,1 @@
+-- No cell has proved rates.
