@@ -14,7 +14,7 @@ import { headline, shownResult } from './words.js';
 
 const text = (value: string, most?: number): string => markdownText(brief(value, most));
 const reasonText = ({ code, message }: Reason): string => `${text(message)} (${text(code, 60)})`;
-const commit = (id: string): string => markdownCode(brief(id, 12).replace('…', ''));
+const commit = (id: string): string => markdownCode(id.slice(0, 12));
 const MOST_REASONS = 5;
 
 const shortKey = (signer: string | null): string =>
@@ -28,10 +28,12 @@ export function headSection(decision: GateDecision): Section {
     policy.commit === null
       ? '**The policy was read from disk**, not from the base revision: whoever made the change could have chosen it.'
       : `Policy ${markdownCode(brief(policy.path, 100))} and trust as of the base, ${commit(policy.commit)}.`;
+  const against =
+    base.branch === base.commit ? commit(base.commit) : `${text(base.branch, 100)} at ${commit(base.commit)}`;
   return whole(
     `### ${headline(decision)}${title}`,
     '',
-    `Head ${commit(head.commit)} against ${text(base.branch, 100)} at ${commit(base.commit)}, exit code ${decision.exitCode}. ${from}`,
+    `Head ${commit(head.commit)} against ${against}, exit code ${decision.exitCode}. ${from}`,
   );
 }
 
@@ -148,6 +150,6 @@ export function footSection(decision: GateDecision, runUrl: string | undefined):
   const link = runUrl === undefined ? '' : ` [Log and files](${runUrl}).`;
   const result = shownResult(decision).toUpperCase();
   return whole(
-    `${result}, decided ${text(decision.decidedAt, 40)} by ${text(decision.harness, 60)}; policy sha256 ${commit(decision.policy.sha256)}.${link}`,
+    `${result}, decided ${text(decision.decidedAt, 40)} by qualify ${text(decision.harness, 60)}; policy sha256 ${commit(decision.policy.sha256)}.${link}`,
   );
 }
