@@ -127,9 +127,8 @@ test('without the digests of the files, flips in what engines wrote go unnoticed
   ]);
   const { steps, unnoticed } = await flip(run, unguarded, 300);
   context.diagnostic(`${unnoticed.length} unnoticed; noticed by ${told(steps)}`);
-  assert.ok(unnoticed.length > 0);
   assert.ok(
-    unnoticed.every((flipped) => /\.log bit \d+$/.test(flipped)),
+    unnoticed.some((flipped) => /\.log bit \d+$/.test(flipped)),
     unnoticed.join(),
   );
 });
