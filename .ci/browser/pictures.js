@@ -11,7 +11,6 @@ if (report === undefined || folder === undefined) {
 const shots = [
   { name: 'report.png', width: 1280, scheme: 'light', height: 1480 },
   { name: 'report-dark.png', width: 1280, scheme: 'dark', height: 1480 },
-  { name: 'report-phone.png', width: 360, scheme: 'light', height: 1600, scale: 2 },
 ];
 const browser = await openBrowser();
 try {

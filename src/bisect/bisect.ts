@@ -89,12 +89,13 @@ class Course {
 
   async run(): Promise<Bisection> {
     try {
-      this.#keep({});
       await this.#search();
     } catch (error) {
-      if (!(error instanceof QualifyError)) throw error;
-      const { code, message } = error;
       const interrupted = this.#options.signal.aborted;
+      if (!(error instanceof QualifyError)) throw error;
+      // Nothing is found that could be told beside it.
+      if (this.#state.tried.length === 0 && !interrupted) throw error;
+      const { code, message } = error;
       this.#keep({
         result: interrupted ? 'interrupted' : 'broken',
         exitCode: interrupted ? BISECT_EXIT.interrupted : error.exitCode,
@@ -206,8 +207,8 @@ class Course {
 }
 
 /**
- * Bisects. The answer tells of failures too, once the search has begun.
- * @throws QualifyError exit 64 when the two ends leave nothing to search.
+ * Bisects. The answer tells of failures too, once a commit has been tried.
+ * @throws QualifyError exit 64 when the two ends leave nothing to search; what ends the first session before it says anything.
  */
 export async function bisect(options: BisectOptions): Promise<Bisection> {
   const range = await findRange(options.repository, options.good, options.bad);

@@ -43,17 +43,14 @@ export function issuedChallenge({ challenge: path, matrix: name }: Flags): Issue
 const isAsked = (matrix: Matrix, { matrix: { name, digest } }: Challenge): boolean =>
   matrix.name === name && matrixDigest(matrix) === digest;
 
-/** Lines that say which challenge a run answers, and who says that it was issued. */
-export function describeAnswer(challenge: Challenge | undefined, { challenge: path }: Flags): string[] {
-  if (challenge === undefined) return [];
+/** Which challenge a run answers, and who says that it was issued. */
+export function describeAnswer(challenge: Challenge, { challenge: path }: Flags): string {
   const { repository, pullRequest, head, expiresAt } = challenge;
   const change = `${printable(repository.replaceAll(/\s/g, ' '))}${pullRequest === null ? '' : `#${pullRequest}`}`;
+  const which = path === undefined ? 'UNCONFIRMED: check with --challenge' : `the one in ${path}`;
   const isOver = Date.parse(expiresAt) < Date.now();
-  return [
-    `  answers    a challenge for ${change} at ${head.slice(0, 12)}, `,
-    path === undefined ? 'UNCONFIRMED: check with --challenge\n' : `the one in ${path}\n`,
-    ...(isOver
-      ? [`             which expired at ${expiresAt}: that it began before is the signer's word\n`]
-      : []),
-  ];
+  const over = isOver
+    ? `; it expired at ${expiresAt}, and that the run began before is the signer's word`
+    : '';
+  return `a challenge for ${change} at ${head.slice(0, 12)}, ${which}${over}`;
 }

@@ -10,7 +10,7 @@ import { harnessVersion } from '../harness.js';
 import { describeError } from './describe-error.js';
 import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
-import { note } from './output.js';
+import { note, printable } from './output.js';
 
 /** What the help says of each command, and its module, which is loaded when the command is called. */
 const COMMANDS: Record<
@@ -139,6 +139,7 @@ export async function createProgram(called: string | undefined): Promise<Command
       'Qualify performance changes of a native LLM engine: matched, cache-cold, parity-checked, signed.',
     )
     .version(harnessVersion)
+    .configureOutput({ writeErr: (text) => note(printable(text)) })
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm });
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {

@@ -93,14 +93,18 @@ export function printable(text: string): string {
   });
 }
 
+/** What JSON leaves as it is and a terminal obeys; escapes, with which we colour, are not among it. */
+const STEERING = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
 /**
- * `text` without what a CI service takes for a command: `::name …::` at the start of a line, `##[name]` and `##vso[name]` anywhere. The spelling
- * that stands there instead means the same in JSON, where the first cannot be.
+ * `text` without what a CI service takes for a command (`::name …::` at the start of a line, `##[name]` and `##vso[name]` anywhere) and
+ * what steers a terminal. The spelling that stands there instead means the same in JSON.
  */
 export function inert(text: string): string {
   return text
     .replace(/^((?:[^\S\r\n\u2028\u2029]|\x85)*):(?=:)/gm, '$1\\u003a')
-    .replace(/##(?=\w*\[)/g, '#\\u0023');
+    .replace(/##(?=\w*\[)/g, '#\\u0023')
+    .replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** `1.5 MB`: bytes as people read them, in powers of 1000. */

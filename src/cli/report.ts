@@ -4,40 +4,20 @@ import { QualifyError } from '../errors.js';
 import { INDEX_FILE } from '../manifest/evidence-index.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
-import { renderBenchstat } from '../report/benchstat.js';
 import type { ReportContext } from '../report/context.js';
-import { renderCsv } from '../report/csv.js';
-import { renderHtml } from '../report/html/page.js';
-import { renderLlamaBenchJson, renderLlamaBenchSql } from '../report/llama-bench.js';
-import { renderMarkdown } from '../report/markdown.js';
-import { renderTable } from '../report/table.js';
-import type { Verdict } from '../verdict/schema.js';
-import { serializeVerdict } from '../verdict/serialize.js';
+import { type Format, formats, type Render } from '../report/formats.js';
 import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, note } from './output.js';
 import { describeTrust } from './verify.js';
 import { requireOutside, writeAnswer } from './write-answer.js';
 
-type Render = (verdict: Verdict, context: ReportContext) => string | Promise<string>;
-
-const renderers = {
-  table: renderTable,
-  markdown: renderMarkdown,
-  html: renderHtml,
-  json: (verdict: Verdict, _: ReportContext) => serializeVerdict(verdict),
-  csv: renderCsv,
-  benchstat: renderBenchstat,
-  'llama-bench-json': renderLlamaBenchJson,
-  'llama-bench-sql': renderLlamaBenchSql,
-} satisfies Record<string, Render>;
-
 interface ReportFlags {
-  format: keyof typeof renderers;
+  format: Format;
   out?: string;
 }
 
 /** What the signature covers, as a page tells it. */
-function sealedOf({ signer, statement }: Verification): NonNullable<ReportContext['sealed']> {
+export function sealedOf({ signer, statement }: Verification): NonNullable<ReportContext['sealed']> {
   const index = statement.subject.find(({ name }) => name === INDEX_FILE)?.digest;
   if (index === undefined || !('sha256' in index)) throw new Error('a verified statement names its index');
   return { indexSha256: index.sha256, signer: signer.key.keyId };
@@ -60,7 +40,7 @@ async function report(run: string, { format, out }: ReportFlags): Promise<void> 
   } = verification;
   // Files get the same bytes wherever they are rendered; only the terminal names the folder as the user did.
   const place = format === 'table' ? { runFolder: folder } : {};
-  const render: Render = renderers[format];
+  const render: Render = formats[format];
   const text = await render(verdict, { ...record, ...place, sealed: sealedOf(verification) });
   if (out === undefined) answer(text);
   else await writeAnswer(out, text);
@@ -74,7 +54,7 @@ export function register(program: Command): void {
     .command('report')
     .description('check a finished run and print its report, the losing cell first')
     .argument('<run>', RUN_OR_ARCHIVE)
-    .addOption(new Option('--format <format>', 'how').choices(Object.keys(renderers)).default('table'))
+    .addOption(new Option('--format <format>', 'how').choices(Object.keys(formats)).default('table'))
     .option('--out <file>', 'write it to a file, whole or not at all, outside of the run folder')
     .addHelpText(
       'after',

@@ -20,10 +20,10 @@ export function register(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      '\nTakes only what `qualify pack` writes, to the byte: plain files below one folder,\n' +
-        'no links, no long names, nothing twice, nothing behind the end. The folder gets its\n' +
-        'name when everything in it holds; else the exit code is 16 and nothing is left.\n' +
-        'Nothing is written over.',
+      '\nTakes only what `qualify pack` writes, to the byte: plain files below one\n' +
+        'folder, no links, no long names, nothing twice, nothing behind the end. The\n' +
+        'folder gets its name when everything in it holds; else the exit code is 16 and\n' +
+        'nothing is left. Nothing is written over.',
     )
     .action(async (file: string, { out, key, json }: Flags) => {
       const { runFolder, sha256, verification } = await unpackRun(file, {

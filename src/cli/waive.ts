@@ -30,7 +30,8 @@ refusal, a run that does not verify, or evidence that is missing. The gate takes
 it from a key with the role "maintainer", and says WAIVED before anything else.
 
   qualify waive --head HEAD --matrix prefill-short-pr --cell 2048/2048 \\
-    --reason 'slower until #647 lands' --expires 14d --out waivers/2048.waiver.json`;
+    --reason 'slower until #647 lands' --expires 14d \\
+    --out waivers/2048.waiver.json`;
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 366;

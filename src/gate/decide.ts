@@ -139,7 +139,8 @@ function lackOf(
   if (machines >= machinesAtLeast) return null;
   const broken = offers.filter(({ found }) => found.failure?.code === 'not-verified');
   const near = offers.filter(
-    ({ found, fits }) => found.run?.plan.matrix.name === matrix && fits[index] !== true,
+    ({ found, fits, counting }) =>
+      found.run?.plan.matrix.name === matrix && (counting === null || fits[index] !== true),
   );
   const first =
     machines === 0

@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
 
 /** A folder that has one of these says that it is a run. */
 const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
+/** What `qualify pack` makes. */
+const ARCHIVE = '.tar';
 /** Folders below the one that is named: `manifests/2026/run`. */
 const DEPTH = 2;
 
@@ -35,21 +38,44 @@ export const noFolder = (folder: string, option: string): QualifyError =>
 async function runPaths(folder: string, depth: number): Promise<string[]> {
   for (const sign of SIGNS) if (await lstat(join(folder, sign)).catch(() => null)) return [folder];
   if (depth === 0) return [];
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await readdir(folder, { withFileTypes: true }).catch(unreadable);
+  // It may hold a run, so that it is told, and not passed over.
+  if (entries === null) return [folder];
   const paths: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
     if (entry.isDirectory()) paths.push(...(await runPaths(join(folder, entry.name), depth - 1)));
+    else if (entry.isFile() && entry.name.endsWith(ARCHIVE)) paths.push(join(folder, entry.name));
   return paths;
 }
 
 async function readRun(path: string): Promise<FoundRun> {
   try {
-    return { path, run: await verifiedRun(path), failure: null };
+    return { path, run: await withRunFolder(path, verifiedRun), failure: null };
   } catch (error) {
-    if (!(error instanceof QualifyError)) throw error;
-    const code = error.code === 'ERR_QUALIFY_RUN_UNFINISHED' ? 'unfinished' : 'not-verified';
-    return { path, run: null, failure: { code, message: error.message } };
+    const refused = (code: string, message: string): FoundRun => ({
+      path,
+      run: null,
+      failure: { code, message },
+    });
+    if (!(error instanceof QualifyError)) {
+      unreadable(error);
+      return refused('not-verified', `cannot be read: ${error instanceof Error ? error.message : ''}`);
+    }
+    // A full disk of ours says nothing about a run of theirs.
+    if (error.exit === 'infrastructure') throw error;
+    return refused(
+      error.code === 'ERR_QUALIFY_RUN_UNFINISHED' ? 'unfinished' : 'not-verified',
+      error.message,
+    );
   }
+}
+
+/** What somebody else's folder may be made to answer, which must not end the gate. */
+const THEIRS = ['EACCES', 'EPERM', 'ELOOP', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ENOENT'];
+
+function unreadable(error: unknown): null {
+  if (error instanceof Error && 'code' in error && THEIRS.includes(String(error.code))) return null;
+  throw error;
 }
 
 /** No key of the one who runs the gate says anything here: who may sign is the trust policy's to say. */

@@ -1,12 +1,8 @@
 /** Gathers what a gate decides on, and has it decided: rules from the base, facts from git, runs and waivers from folders. */
-import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
-import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import { readAttestations } from '../manifest/attestations.js';
-import { parseStrictJson } from '../manifest/strict-json.js';
+import { readChallenge } from '../manifest/challenge-file.js';
 import { policyKeys } from '../manifest/trust-run.js';
-import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { baseOf, factsOf, headOf, repositoryAt } from './commits.js';
 import { decide } from './decide.js';
 import type { GateDecision } from './decision.js';
@@ -62,8 +58,6 @@ export async function gather(options: GateOptions): Promise<GateInput> {
       hint,
     );
   }
-  const challenges: Challenge[] = [];
-  for (const file of options.challenges) challenges.push(await readChallenge(file));
   const waivers: FoundWaiver[] = [];
   for (const folder of options.waivers) waivers.push(...(await findWaivers(folder, rules.trust)));
   const runs: FoundRun[] = [];
@@ -88,27 +82,6 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     commits: await factsOf(repository, statements, base.commit, head.commit),
     runs,
     waivers,
-    challenges,
+    challenges: options.challenges.map(readChallenge),
   };
-}
-
-async function readChallenge(file: string): Promise<Challenge> {
-  const failed = (why: string, cause?: unknown): QualifyError =>
-    new QualifyError('ERR_QUALIFY_CHALLENGE', `the challenge ${file} ${why}`, {
-      exit: 'usage',
-      where: file,
-      hint: 'Give the file of a challenge as it was issued.',
-      cause,
-    });
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(file);
-  } catch (cause) {
-    throw failed('cannot be read', cause);
-  }
-  const parsed = challengeSchema.safeParse(
-    parseStrictJson(bytes, { file, maximumBytes: 65_536, maximumDepth: 8 }),
-  );
-  if (!parsed.success) throw failed(`is none: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }

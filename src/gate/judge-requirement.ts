@@ -86,7 +86,11 @@ function differenceFrom(matrix: Matrix, plan: Plan): string | null {
     })),
   );
   const { looks } = plan.protocol;
-  const isAsked = looks.length === 1 && firstJsonDifference(looks, matrix.protocol.looks) !== null;
+  // Who answers a challenge chooses nothing, not even the rounds.
+  const isAsked =
+    plan.challenge === undefined &&
+    looks.length === 1 &&
+    firstJsonDifference(looks, matrix.protocol.looks) !== null;
   const rounds = isAsked ? { rounds: looks[0] ?? 1 } : {};
   const expected = buildPlan(onto.matrix, { session: plan.session, seed: plan.seed, ...rounds });
   return firstJsonDifference(whatDecides(plan), whatDecides(expected));

@@ -4,6 +4,7 @@
  */
 import { counted } from '../counted.js';
 import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
+import { matrixDigest } from '../matrix/digest.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import type { Reason } from './decision.js';
@@ -159,12 +160,15 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
     return other(`it answers a challenge for the base ${short(challenge.base)}, and has another`);
   if (challenge.matrix.name !== run.plan.matrix.name)
     return other(`it answers a challenge for the matrix ${challenge.matrix.name}`);
+  const known = input.matrices.filter((matrix) => matrix?.name === challenge.matrix.name);
+  if (known.length > 0 && !known.some((matrix) => matrix && matrixDigest(matrix) === challenge.matrix.digest))
+    return other(`it answers a challenge for another version of ${challenge.matrix.name}`);
   if (challenge.policy !== input.source.sha256 && input.policy.challenge === 'required')
     return other('it answers a challenge that was issued under another policy');
   const { startedAt } = run.statement.predicate;
   if (Date.parse(startedAt) + CLOCK_TOLERANCE_MS < Date.parse(challenge.issuedAt))
     return other('it says that it began before its challenge was issued');
-  if (Date.parse(endOf(run)) > Date.parse(challenge.expiresAt))
-    return other(`its challenge expired at ${challenge.expiresAt}, before it ended`);
+  if (Date.parse(startedAt) > Date.parse(challenge.expiresAt))
+    return other(`its challenge expired at ${challenge.expiresAt}, before it began`);
   return [];
 }

@@ -81,7 +81,7 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
 /** Column widths of a table that lies within 80 columns: id, base, head, change; the verdict has what is left. */
 const COLUMNS = [14, 16, 16, 10];
 
-const HEAD = `  ${['cell', 'base', 'head', 'change'].map((text, index) => text.padEnd(COLUMNS[index] ?? 0)).join('')}verdict`;
+const HEAD = `  ${['cell', 'base', 'head', 'change'].map((text, index) => text.padEnd(COLUMNS[index] ?? 0)).join('')} verdict`;
 
 function cellLines(cell: GateCell): string[] {
   const id = plainText(cell.id);

@@ -1,4 +1,5 @@
 /** Looks for run folders, and takes the stamp by which a changed one is noticed. */
+import { lstatSync, readdirSync } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
@@ -24,23 +25,18 @@ export async function findRuns(folder: string): Promise<string[]> {
   return found.toSorted();
 }
 
-/** Lines `kind path size time` of everything below a folder. */
-async function listing(folder: string, inside = ''): Promise<string[]> {
-  const entries = await readdir(join(folder, inside), { withFileTypes: true });
-  const lines: string[] = [];
-  for (const entry of entries) {
+/** Lines `kind path size time` of everything below a folder. Synchronous: a run has hundreds of files, and awaiting each takes several times as long. */
+function listing(folder: string, inside = ''): string[] {
+  return readdirSync(join(folder, inside), { withFileTypes: true }).flatMap((entry) => {
     const path = join(inside, entry.name);
-    if (entry.isDirectory()) lines.push(...(await listing(folder, path)));
-    else {
-      const { size, mtimeMs } = await lstat(join(folder, path));
-      lines.push(`${entry.isFile() ? 'file' : 'other'} ${path} ${size} ${mtimeMs}`);
-    }
-  }
-  return lines;
+    if (entry.isDirectory()) return listing(folder, path);
+    const { size, mtimeMs } = lstatSync(join(folder, path));
+    return [`${entry.isFile() ? 'file' : 'other'} ${path} ${size} ${mtimeMs}`];
+  });
 }
 
 /** See `stamp` of a line of the index. @throws the system's error when the folder cannot be read */
 export async function stampOf(runFolder: string): Promise<string> {
   const manifest = await readFile(join(runFolder, MANIFEST_FILE)).catch(() => Buffer.alloc(0));
-  return sha256([sha256(manifest), ...(await listing(runFolder)).toSorted()].join('\n'));
+  return sha256([sha256(manifest), ...listing(runFolder).toSorted()].join('\n'));
 }

@@ -8,6 +8,7 @@ import type { EntryOf } from '../journal/entries.js';
 import type { Verdict } from '../verdict/schema.js';
 import { type ArmSamples, armSamplesOf, timedTokens } from './arm-samples.js';
 import type { ReportContext } from './context.js';
+import { plainText } from './escape.js';
 
 type Value = string | number | boolean;
 export type LlamaBenchRow = Record<string, Value | readonly number[]>;
@@ -152,7 +153,7 @@ export function renderLlamaBenchSql(verdict: Verdict, context: ReportContext): s
   const table = columns.map((name) => `  ${name} ${columnTypes[name] ?? 'TEXT'}`).join(',\n');
   const literal = (value: Value | undefined): string => {
     const text = typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
-    return `'${text.replaceAll('\0', '').replaceAll("'", "''")}'`;
+    return `'${plainText(text).replaceAll("'", "''")}'`;
   };
   const inserts = rows.map(
     (row) =>

@@ -278,6 +278,22 @@ describe('an archive with', () => {
     }
   });
 
+  test('any byte changed that is no byte of a file', async (t) => {
+    const whole = archiveOf(plain('a', 'x'.repeat(100)));
+    const { path, into } = await places(t, whole);
+    // Those of a file are for the index of the run to tell.
+    const isBody = (at: number): boolean => at >= 512 && at < 612;
+    for (let at = 0; at < whole.length; at += 1) {
+      if (isBody(at)) continue;
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 + ((at * 7) % 255));
+      await writeFile(path, bytes);
+      const below = join(into, String(at));
+      await mkdir(below);
+      assert.equal((await refusal(extractArchive(path, below))).exit, 'invalid', `byte ${at}`);
+    }
+  });
+
   test('nothing, or something compressed', async (t) => {
     const empty = await places(t, END);
     assert.match((await refusal(extractArchive(empty.path, empty.into))).message, /holds nothing/);

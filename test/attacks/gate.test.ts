@@ -10,6 +10,7 @@ import { decide } from '../../src/gate/decide.js';
 import type { GateDecision } from '../../src/gate/decision.js';
 import { type GateOptions, gate, gather } from '../../src/gate/gate.js';
 import type { GateInput, VerifiedRun } from '../../src/gate/input.js';
+import { matrixDigest } from '../../src/matrix/digest.js';
 import { type Challenge, challengeSeed } from '../../src/plan/challenge.js';
 import { GateSite, trusted } from '../fixtures/gate-site.js';
 import { scratchFolder } from '../support/folder.js';
@@ -47,6 +48,12 @@ async function tryDecide(t: TestContext, input: GateInput, code: string, guard: 
 
 const codesOf = ({ evidence, waivers }: GateDecision): string[] =>
   [...evidence, ...waivers].flatMap(({ reasons }) => reasons.map(({ code }) => code));
+
+/** Of the matrix that the first requirement means, as a challenge has it. */
+function digestOf({ matrices: [matrix] }: GateInput): string {
+  assert.ok(matrix);
+  return matrixDigest(matrix);
+}
 
 async function honest(site: GateSite): Promise<{ input: GateInput; run: VerifiedRun }> {
   await site.run('honest');
@@ -296,7 +303,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
   const challenge: Challenge = {
     ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
     ...{ head: 'd'.repeat(40), base: site.base },
-    matrix: { name: 'fixture', digest: run.plan.matrix.digest },
+    matrix: { name: 'fixture', digest: digestOf(input) },
     policy: input.source.sha256,
     issuedAt: '2026-11-29T11:00:00.000Z',
     expiresAt: '2026-11-30T11:00:00.000Z',
@@ -312,18 +319,24 @@ test("the answer to another pull request's challenge is offered", async (t) => {
     head: 'challenge.head !== input.head.commit',
     base: 'challenge.base !== commitOf(referenceOf(run.statement))',
     policy: "challenge.policy !== input.source.sha256 && input.policy.challenge === 'required'",
-    expiresAt: 'Date.parse(endOf(run)) > Date.parse(challenge.expiresAt)',
+    matrix: 'matrixDigest(matrix) === challenge.matrix.digest',
+    expiresAt: 'Date.parse(startedAt) > Date.parse(challenge.expiresAt)',
   };
   const others: Record<keyof typeof guards, Partial<Challenge>> = {
     head: {},
     base: { base: 'd'.repeat(40) },
     policy: { policy: sha256('another policy') },
+    matrix: { matrix: { name: 'fixture', digest: sha256('wider budgets') } },
     expiresAt: { expiresAt: '2026-11-29T11:30:00.000Z' },
   };
   for (const [name, guard] of Object.entries(guards)) {
     const other = { ...challenge, head: site.head, ...others[name as keyof typeof guards] };
     const attack = answering(name === 'head' ? challenge : other);
-    await tryDecide(t, attack, 'other-challenge', { module: 'gate/judge-run', guard, instead: 'false' });
+    await tryDecide(t, attack, 'other-challenge', {
+      module: 'gate/judge-run',
+      guard,
+      instead: name === 'matrix' ? 'true' : 'false',
+    });
   }
   const unissued = { ...answering({ ...challenge, head: site.head }), challenges: [] };
   await tryDecide(t, unissued, 'other-challenge', {
@@ -339,7 +352,7 @@ test('the seed was chosen, and a challenge put beside it', async (t) => {
   const challenge: Challenge = {
     ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
     ...{ head: site.head, base: site.base, policy: input.source.sha256 },
-    matrix: { name: 'fixture', digest: run.plan.matrix.digest },
+    matrix: { name: 'fixture', digest: digestOf(input) },
     issuedAt: '2026-11-29T11:00:00.000Z',
     expiresAt: '2026-11-30T11:00:00.000Z',
   };
@@ -349,4 +362,28 @@ test('the seed was chosen, and a challenge put beside it', async (t) => {
     guard: 'run.plan.seed !== seed',
     instead: 'false',
   });
+});
+
+test('a session that shows a failed cell is broken off, and another one put after it', async (t) => {
+  const { input, run } = await honest(await attacked(t));
+  const broken = structuredClone(run);
+  broken.digest = sha256('broken off');
+  for (const time of ['startedAt', 'finishedAt'] as const)
+    broken.statement.predicate[time] = new Date(
+      Date.parse(run.statement.predicate.startedAt) - 60_000,
+    ).toISOString();
+  const [cell] = broken.verdict.cells;
+  const [comparison] = cell?.comparisons ?? [];
+  assert.ok(cell && comparison);
+  cell.verdict = 'fail';
+  comparison.verdict = 'fail';
+  broken.verdict.result = 'not-measured';
+  const attack = { ...input, runs: [...input.runs, { path: 'broken off', run: broken, failure: null }] };
+  assert.equal(decide(attack).result, 'refused');
+  const unguarded = await importWithout<{ decide: typeof decide }>(t, 'gate/decide', {
+    module: 'gate/supersede',
+    guard: 'STAYS.includes(verdict)',
+    instead: 'false',
+  });
+  assert.equal(unguarded.decide(attack).result, 'pass');
 });

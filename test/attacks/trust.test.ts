@@ -25,6 +25,7 @@ import type { TrustedKey, TrustPolicy } from '../../src/manifest/trust-policy.js
 import { runTrustQuestion } from '../../src/manifest/trust-run.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { type TrustOptions, verifyTrusted } from '../../src/manifest/verify-trusted.js';
+import { makeChallenge, REVISIONS } from '../fixtures/challenge.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { scratchFolder } from '../support/folder.js';
 import { refusal } from '../support/refusal.js';
@@ -167,6 +168,34 @@ const backDated = (key: PublicKey, change: Partial<TrustQuestion> = {}): TrustQu
   ...change,
 });
 const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
+
+test('the run that answers a challenge says that it was made an hour before', async (t) => {
+  const at = await scene(t);
+  const run = join(at.folder, 'answer');
+  const challenge = makeChallenge({}, { issuedAt: '2026-11-29T13:00:00.000Z' });
+  await writeRun(run, { revisions: REVISIONS, challenge });
+  await seal(run, at.signer);
+  const asked = await options(at, [entry(at.signer.publicKey)]);
+  // Two guards stop it: the replay, and where that is gone the judge.
+  const replay: Guard = {
+    module: 'manifest/replay-challenge',
+    guard: 'startedAt < Date.parse(issuedAt)',
+    instead: 'false',
+  };
+  const judge: Guard = {
+    module: 'manifest/trust-judgement',
+    guard: 'judgeClock(question, now) ??',
+    instead: '',
+  };
+  const error = await tryVerify(t, run, asked, replay, judge);
+  assert.match(error.message, /before its challenge was issued/);
+  const judged = await importWithout<{ verifyTrusted: typeof verifyTrusted }>(
+    t,
+    'manifest/verify-trusted',
+    replay,
+  );
+  await assert.rejects(judged.verifyTrusted(run, asked), /not trusted \(back-dated\)/);
+});
 
 test('a run is dated back to before its own challenge', async (t) => {
   const key = made();

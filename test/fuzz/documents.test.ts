@@ -1,14 +1,12 @@
-/** The JSON documents of a run and of those who judge it. */
+/** The JSON documents of a run. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { canonicalJson, sha256 } from '../../src/digest.js';
-import { gatePolicySchema } from '../../src/gate/policy.js';
 import { parseJournal } from '../../src/journal/read.js';
 import { readEnvelope, signEnvelope } from '../../src/manifest/envelope.js';
 import { parseJson } from '../../src/manifest/run-folder.js';
 import { serializeStatement, statementSchema } from '../../src/manifest/statement.js';
 import { parseStrictJson } from '../../src/manifest/strict-json.js';
-import { trustPolicySchema } from '../../src/manifest/trust-policy.js';
 import { challengeSchema } from '../../src/plan/challenge.js';
 import { planSchema } from '../../src/plan/schema.js';
 import { verdictSchema } from '../../src/verdict/schema.js';
@@ -32,26 +30,6 @@ const challenge = {
   issuedAt: '2026-11-29T12:00:00Z',
   expiresAt: '2026-11-30T12:00:00Z',
 };
-const trustPolicy = {
-  schemaVersion: 1,
-  expires: '2027-01-01T00:00:00Z',
-  keys: [
-    {
-      keyId: sample.key.publicKey.keyId,
-      publicKey: 'ssh-ed25519 AAAA',
-      roles: ['observer', 'verifier'],
-      machines: [sha256('machine')],
-      notBefore: '2026-01-01T00:00:00Z',
-      revoked: { since: '2026-12-01T00:00:00Z', reason: 'compromised' },
-    },
-  ],
-};
-const gatePolicy = {
-  schemaVersion: 1,
-  machines: { strix: { cpu: 'Ryzen', memoryAtLeastGib: 64 }, ci: { ids: [sha256('machine')] } },
-  require: [{ matrix: 'prefill-short', machine: 'strix', rounds: 6, cells: ['401/512'] }],
-};
-
 fuzzTest(
   'strict JSON: what is taken has one meaning',
   damagedJson([statement, challenge, { a: [1, 'b', null, -0.5e-7, { '': '\u00e9' }] }]),
@@ -67,8 +45,6 @@ const documents = [
   ['a verdict', 'verdict.json', verdictSchema, sample.json('verdict.json')],
   ['a statement', 'x.json', statementSchema, statement],
   ['a challenge', 'x.json', challengeSchema, challenge],
-  ['a trust policy', 'x.json', trustPolicySchema, trustPolicy],
-  ['a policy of a gate', 'x.json', gatePolicySchema, gatePolicy],
 ] as const;
 
 for (const [what, file, schema, value] of documents) {

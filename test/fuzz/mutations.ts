@@ -157,13 +157,15 @@ function make({ at, how, value, key: newKey }: Change, root: { value: unknown })
   }
 }
 
-/** `samples` with up to `most` of their fields changed, removed, repeated or exchanged; still JSON. */
-export const damagedValue = (samples: readonly unknown[], most = 3): fc.Arbitrary<unknown> =>
-  fc.tuple(fc.constantFrom(...samples), fc.array(change, { maxLength: most })).map(([sample, changes]) => {
-    const root = { value: structuredClone(sample) };
-    for (const one of changes) make(one, root);
-    return root.value;
-  });
+/** `samples` with `least` to `most` of their fields changed, removed, repeated or exchanged; still JSON. */
+export const damagedValue = (samples: readonly unknown[], most = 3, least = 0): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(fc.constantFrom(...samples), fc.array(change, { minLength: least, maxLength: most }))
+    .map(([sample, changes]) => {
+      const root = { value: structuredClone(sample) };
+      for (const one of changes) make(one, root);
+      return root.value;
+    });
 
 /** Files of JSON that were damaged, half of them by meaning and half by bytes. */
 export const damagedJson = (

@@ -344,6 +344,15 @@ describe('a bisection', () => {
     one.assertClean();
   });
 
+  test('throws what keeps the first session from saying anything, and keeps nothing of it', async (t) => {
+    const one = await speeds(t);
+    const [good, bad] = [one.commit(100), one.commit(70)];
+    const taken = new QualifyError('ERR_QUALIFY_LOCKED', 'The machine is taken.', { exit: 'infrastructure' });
+    await assert.rejects(one.bisect(good, bad, { measure: () => Promise.reject(taken) }), taken);
+    assert.deepEqual(one.saved, []);
+    one.assertClean();
+  });
+
   test('ends at a failure that is not of the commit, which would else skip them all', async (t) => {
     const one = await speeds(t);
     const [good, bad] = [one.commit(100), one.commit(100, 'middle'), one.commit(70)].filter(

@@ -122,6 +122,7 @@ describe('qualify bisect', () => {
     await refused(/has no cell "64\/64"/, good, 'HEAD', '--matrix', matrix, '--cell', '64/64');
     await refused(/the same commit/, good, good, '--matrix', matrix, '--cell', '64/32');
     await refused(/is an ancestor of GOOD/, 'HEAD', good, '--matrix', matrix, '--cell', '64/32');
+    await refused(/rounds/, good, 'HEAD', '--matrix', matrix, '--cell', '64/32', '--rounds', '7');
     assert.equal(existsSync(join(repository.folder, '.qualify')), false);
     assert.equal(existsSync(home.path('cache', 'qualify', 'builds')), false);
   });

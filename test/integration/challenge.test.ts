@@ -158,8 +158,8 @@ describe('a session that answers a challenge', () => {
       const open = await home.run('verify', 'run');
       assert.equal(open.exitCode, 0, open.stderr);
       assert.match(
-        open.stdout,
-        /answers +a challenge for https:\/\/github\.com\/org\/engine#7 at \w+, UNCONFIRMED/,
+        open.stdout.replaceAll(/\s+/g, ' '),
+        /answers a challenge for https:\/\/github\.com\/org\/engine#7 at \w+, UNCONFIRMED/,
       );
       const held = await home.run('verify', 'run', '--challenge', path, '--matrix', matrix, '--json');
       assert.equal(held.exitCode, 0, held.stderr);

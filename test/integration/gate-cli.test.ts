@@ -1,10 +1,19 @@
 /** `qualify gate` and `qualify waive` as they are called: rules in git, runs in folders, exit codes, files. */
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gateDecisionSchema } from '../../src/gate/decision.js';
 import { loadKey } from '../../src/manifest/key-store.js';
+import { packRun } from '../../src/manifest/pack.js';
 import { GateSite, trusted } from '../fixtures/gate-site.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
@@ -109,6 +118,28 @@ test('a run with a changed byte is no evidence: exit 16 where nothing else is of
   assert.equal(alone.exitCode, 16, alone.stdout);
   assert.ok(alone.stdout.replaceAll(/\s/g, '').includes(moved));
   assert.match(alone.stdout, /\[not-verified\]/);
+});
+
+test('a packed run counts as its folder does, and an archive that is none is told', async () => {
+  const archives = empty('archives');
+  const path = await site.run('packed', { startedAt });
+  await packRun(path, { out: join(archives, 'run.tar') });
+  const call = (): Promise<CliResult> =>
+    home.start(['gate', '--head', site.head, '--manifests', archives], { cwd: site.repository.folder })
+      .finished;
+  const good = await call();
+  assert.equal(good.exitCode, 0, good.stdout);
+  assert.match(good.stdout, /run\.tar: session/);
+  writeFileSync(join(archives, 'junk.tar'), 'junk');
+  const beside = await call();
+  assert.equal(beside.exitCode, 0, beside.stdout);
+  assert.match(beside.stdout, /not counted\n {2}- [^;]*junk\.tar;/);
+  assert.deepEqual(
+    readdirSync(home.path('tmp')).filter((name) => name.startsWith('qualify-unpack-')),
+    [],
+  );
+  rmSync(join(archives, 'run.tar'));
+  assert.equal((await call()).exitCode, 16);
 });
 
 test('rules from the working tree are taken on demand only, and told', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gateDecisionSchema } from '../../src/gate/decision.js';
 import { renderGithub } from '../../src/gate/github/render.js';
+import { packRun } from '../../src/manifest/pack.js';
 import { GateSite } from '../fixtures/gate-site.js';
 import { makeDecision } from '../fixtures/github-decision.js';
 import { Home } from '../support/run-cli.js';
@@ -21,7 +23,7 @@ test('`qualify github` writes five files of a decision and says which', async ()
     names.map((name) => `a/b/${name}`),
   );
   assert.deepEqual(readdirSync(home.path('a/b')).toSorted(), names);
-  assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:x -->\n\n### Prefill: FAIL/);
+  assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:x -->\n\n### FAIL: /);
   const again = await home.run(...args, '--json');
   assert.equal(JSON.parse(again.stdout).files.length, 5);
   assert.match(readFileSync(home.path('a/b/comment.md'), 'utf8'), /^<!-- qualify:qualify\.policy\.yaml -->/);
@@ -79,6 +81,24 @@ test('decisions on real runs read as what they are: mixed, waived, missing', asy
   assert.equal(waived, 'neutral');
   assert.match(excused, /WAIVED: not passed; a maintainer let it through \(1 of 2 protected cells\)/);
   assert.match(excused, /slower \\\| until &lt;b&gt;&#35;<!-- -->647&lt;\/b&gt; lands/);
+});
+
+test('a gate takes packed runs, and calls an archive invalid that is none', async () => {
+  const folder = home.path('site-3');
+  mkdirSync(folder);
+  const site = await GateSite.make(folder, { cells: [401] });
+  const offered = home.path('offered');
+  mkdirSync(offered);
+  const gate = () => site.gate({ manifests: [offered] });
+  assert.equal((await gate()).result, 'missing');
+  await packRun(await site.run('good'), { out: join(offered, 'qualification.tar') });
+  const decision = await gate();
+  assert.deepEqual([decision.result, decision.evidence.length], ['pass', 1]);
+  assert.match(renderGithub(decision)['comment.md'], /`qualify verify qualification\.tar --trust/);
+  const bytes = readFileSync(join(offered, 'qualification.tar'));
+  bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
+  writeFileSync(join(offered, 'qualification.tar'), bytes);
+  assert.equal((await gate()).result, 'invalid');
 });
 
 test('`qualify gate --github` writes the same files', async () => {

@@ -53,9 +53,11 @@ function fields({ requirement, cell, result }: CellRow): string[] {
   const word = result === 'pass' ? 'pass' : `**${result.toUpperCase()}**`;
   const place = markdownText(placeOf(requirement));
   if (cell === null) return [word, place, 'no cell', '–', '–', '–'];
-  const detail = cell.detail === null || cell.detail === cell.verdict ? '' : `, ${brief(cell.detail, 40)}`;
+  // `pass: neutral`; `WAIVED: fail, beyond-budget`; `FAIL: beyond-budget`.
+  const said = [cell.verdict === result ? null : cell.verdict, cell.detail].filter((part) => part !== null);
+  const own = markdownText(brief(said.join(', '), 60));
   return [
-    `${word}: ${markdownText(cell.verdict + detail)}`,
+    own === '' ? word : `${word}: ${own}`,
     place,
     markdownText(workloadOf(cell)),
     markdownText(ratesOf(cell)),

@@ -1,4 +1,7 @@
-/** The parts of what a decision reads like on GitHub. Whatever others chose is cut to a bounded length and escaped. */
+/**
+ * The parts of what a decision reads like on GitHub. Whatever others chose is cut to a bounded length and escaped, and never begins a line or
+ * an item of a list, where a dash, a number or a hash would open a list or a heading.
+ */
 import { counted } from '../../counted.js';
 import { TRUST_FILE } from '../../manifest/trust-policy.js';
 import { markdownCode, markdownText } from '../../report/escape.js';
@@ -11,7 +14,7 @@ import { headline, shownResult } from './words.js';
 
 const text = (value: string, most?: number): string => markdownText(brief(value, most));
 const reasonText = ({ code, message }: Reason): string => `${text(message)} (${text(code, 60)})`;
-const commit = (id: string): string => markdownCode(brief(id, 12).replace('…', ''));
+const commit = (id: string): string => markdownCode(id.slice(0, 12));
 const MOST_REASONS = 5;
 
 const shortKey = (signer: string | null): string =>
@@ -20,26 +23,28 @@ const shortKey = (signer: string | null): string =>
 /** Result, head and base: the first thing to read. */
 export function headSection(decision: GateDecision): Section {
   const { head, base, policy } = decision;
-  const title = policy.title === null ? '' : `${text(policy.title, 200)}: `;
+  const title = policy.title === null ? '' : ` – ${text(policy.title, 200)}`;
   const from =
     policy.commit === null
       ? '**The policy was read from disk**, not from the base revision: whoever made the change could have chosen it.'
       : `Policy ${markdownCode(brief(policy.path, 100))} and trust as of the base, ${commit(policy.commit)}.`;
+  const against =
+    base.branch === base.commit ? commit(base.commit) : `${text(base.branch, 100)} at ${commit(base.commit)}`;
   return whole(
-    `### ${title}${headline(decision)}`,
+    `### ${headline(decision)}${title}`,
     '',
-    `Head ${commit(head.commit)} against ${text(base.branch, 100)} at ${commit(base.commit)}, exit code ${decision.exitCode}. ${from}`,
+    `Head ${commit(head.commit)} against ${against}, exit code ${decision.exitCode}. ${from}`,
   );
 }
 
 /** Reasons of the decision itself, then of requirements that say why. */
 export function reasonSection(decision: GateDecision): Section {
   const rows = [
-    ...decision.reasons.map((reason) => `- ${reasonText(reason)}`),
+    ...decision.reasons.map((reason) => `- why: ${reasonText(reason)}`),
     ...decision.requirements.flatMap((requirement) =>
       requirement.reasons
         .slice(0, MOST_REASONS)
-        .map((reason) => `- ${markdownText(placeOf(requirement))}: ${reasonText(reason)}`),
+        .map((reason) => `- required: ${markdownText(placeOf(requirement))}: ${reasonText(reason)}`),
     ),
   ];
   return { head: [], rows, tail: [] };
@@ -50,7 +55,7 @@ export function waiverSection(decision: GateDecision): Section {
   const applied = decision.waivers.filter(({ applies }) => applies);
   const rows = applied.map(
     ({ matrix, cell, reason, signer, expiresAt }) =>
-      `- ${text(matrix ?? '?', 64)} ${text(cell ?? '?', 64)}: waived by ${shortKey(signer)} until ${text(expiresAt ?? '?', 30)}: ${text(reason ?? 'no reason given')}`,
+      `- waived: ${text(cell ?? '?', 64)} of ${text(matrix ?? '?', 64)}, by ${shortKey(signer)} until ${text(expiresAt ?? '?', 30)}: ${text(reason ?? 'no reason given')}`,
   );
   const said = `**${counted(applied.length, 'waiver')} in force. What they cover did not pass.**`;
   return { head: applied.length === 0 ? [] : [said, ''], rows, tail: [] };
@@ -67,11 +72,12 @@ export function tableSection(decision: GateDecision, most: number): Section {
   return { head: [names, rule], rows: lines, tail: hidden.length === 0 ? [] : ['', more] };
 }
 
-const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
+/** Never empty, since an empty code span is none. */
+const lastPart = (path: string): string => path.split('/').findLast((part) => part !== '') ?? '?';
 
 function runLine({ path, kind, session, signer, machineId, digest, finishedAt }: OfferedRun): string {
   const parts = [
-    `- ${markdownCode(brief(lastPart(path), 100))}: ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
+    `- run: ${markdownCode(brief(lastPart(path), 100))}, ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
     `finished ${text(finishedAt ?? 'at no known time', 40)}`,
     `signed by ${shortKey(signer)}`,
     machineId === null ? 'machine unknown' : `machine ${commit(machineId)}`,
@@ -106,7 +112,7 @@ export function detailSection(decision: GateDecision, rows: readonly CellRow[] =
     cell === null || result === 'pass'
       ? []
       : [
-          `- ${markdownText(placeOf(requirement))}, ${markdownText(workloadOf(cell))}: **${result.toUpperCase()}** after ${counted(cell.rounds, 'round')}${cell.reasons
+          `- cell: ${markdownText(placeOf(requirement))}, ${markdownText(workloadOf(cell))}: **${result.toUpperCase()}** after ${counted(cell.rounds, 'round')}${cell.reasons
             .slice(0, MOST_REASONS)
             .map((reason) => `; ${reasonText(reason)}`)
             .join('')}`,
@@ -144,6 +150,6 @@ export function footSection(decision: GateDecision, runUrl: string | undefined):
   const link = runUrl === undefined ? '' : ` [Log and files](${runUrl}).`;
   const result = shownResult(decision).toUpperCase();
   return whole(
-    `${result}, decided ${text(decision.decidedAt, 40)} by ${text(decision.harness, 60)}; policy sha256 ${commit(decision.policy.sha256)}.${link}`,
+    `${result}, decided ${text(decision.decidedAt, 40)} by qualify ${text(decision.harness, 60)}; policy sha256 ${commit(decision.policy.sha256)}.${link}`,
   );
 }

@@ -123,7 +123,7 @@ export async function cellSection(row: Row, id: string, page: Page): Promise<Mar
   const { effect } = comparison;
   const lead =
     effect === null
-      ? html`<p class="lead refused">No rates: a proof is missing.</p>`
+      ? html`<p class="lead refused">No rates: not everything is measured and proved.</p>`
       : html`<p class="lead ${toneOf(comparison.verdict)}"><strong>${delta(effect)}</strong> <span>${ratio(effect)}</span> <span>${interval(effect)}</span></p>`;
   const told = new Set(comparison.reasons.map(({ message }) => message));
   const cold = cell.coldness.reasons

@@ -145,15 +145,13 @@ sha256sum evidence.sha256     # in the run folder: the index below</code></pre>
 ${listed(facts)}</section>`;
 }
 
-function navigation(rows: readonly Row[], hasSwitches: boolean): Markup {
+function navigation(rows: readonly Row[], verdict: Verdict): Markup {
+  const hasReasons = laterReasons(verdict).length > 0;
   const links = [
-    ...(hasSwitches ? [['switches', 'Switches']] : []),
-    ...(rows.length === 0
-      ? []
-      : [
-          ['result', 'Result'],
-          ['cells', 'Cell by cell'],
-        ]),
+    ...(verdict.ablation === undefined ? [] : [['switches', 'Switches']]),
+    ...(rows.length === 0 ? [] : [['result', 'Result']]),
+    ...(hasReasons ? [['reasons', 'Reasons']] : []),
+    ...(rows.length === 0 ? [] : [['cells', 'Cell by cell']]),
     ['session', 'Session'],
     ['compared', 'What was compared'],
     ['check', 'Check it'],
@@ -193,7 +191,7 @@ export async function renderHtml(verdict: Verdict, context: ReportContext): Prom
 </head>
 <body>
 ${banner(page)}
-${navigation(rows, verdict.ablation !== undefined)}
+${navigation(rows, verdict)}
 <main>
 ${await ablationSection(page)}
 ${await resultSection(rows, page)}

@@ -44,6 +44,7 @@ dd{margin:0;overflow-wrap:anywhere;font-size:.95rem}
 .scroll{position:relative;overflow-x:auto;margin:12px 0}
 .scroll:focus-visible,summary:focus-visible,a:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 table{border-collapse:collapse;font-size:.9rem;line-height:1.4;min-width:100%}
+td .quiet,td .badge{font-size:inherit}
 caption{text-align:left;padding:0 0 6px}
 th,td{padding:6px 14px 6px 0;text-align:left;vertical-align:top;border-top:1px solid var(--rule)}
 thead th{border-top:0;color:var(--muted);font-weight:500;white-space:nowrap}
@@ -58,7 +59,7 @@ summary{cursor:pointer;padding:4px 0}
 .item{margin-left:1.2em}
 pre{overflow-x:auto;background:var(--panel);border:1px solid var(--rule);border-radius:6px;padding:12px 14px;max-width:100%}
 footer{padding-top:24px;padding-bottom:40px;margin-top:40px;border-top:1px solid var(--rule);color:var(--muted);font-size:.85rem}
-@media (max-width:700px){
+@media screen and (max-width:700px){
 body{font-size:15px}
 header,main,footer,nav{padding-left:14px;padding-right:14px}
 header{padding-top:20px}
@@ -69,7 +70,13 @@ dl div{grid-template-columns:minmax(0,1fr);gap:0}
 dl{gap:8px}
 }
 @media print{
-body{font-size:10pt}
+body{font-size:9.5pt}
+header,main,footer{max-width:none;padding-left:0;padding-right:0}
+table{font-size:8pt;line-height:1.3}
+th,td{padding:4px 8px 4px 0}
+tbody th:not(.number){min-width:0}
+.badge,td.number{white-space:normal}
+h2{margin-top:24px}
 nav,summary{display:none}
 .cell{border:0;background:none;padding:0;border-radius:0}
 figure,tr,h2,h3,.lead{break-inside:avoid}

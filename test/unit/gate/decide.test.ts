@@ -184,6 +184,7 @@ describe('a run does not count', () => {
       assert.equal(decision.evidence[0]?.counts, false);
       const told = decision.requirements[0]?.reasons.map((reason) => reason.code) ?? [];
       assert.equal(told[0], 'no-run');
+      assert.ok(told.includes(word), told.join());
       assert.ok(renderGateText(decision).replaceAll(/\s+/g, ' ').includes(`[${word}]`));
     });
 

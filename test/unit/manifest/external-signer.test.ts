@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, Verifier } from '@sigstore/verify';
 import { harnessFolder } from '../../../src/harness.js';
 import { externalSigner, probeSigner } from '../../../src/manifest/external-signer.js';
 import type { SigningKey } from '../../../src/manifest/key-store.js';
@@ -88,6 +90,26 @@ test('seals a run that verifies, with openssl and jq too, and has no SSH signatu
     encoding: 'utf8',
   });
   assert.match(output, /Signature Verified Successfully/);
+});
+
+test("sigstore's library takes the bundle of a P-256 key, and refuses it under another", async (context) => {
+  const { folder, key, signer } = await made(context);
+  const run = join(folder, 'run');
+  await writeRun(run);
+  await seal(run, await signer(await documented()));
+  const bundle = bundleFromJSON(JSON.parse(await readFile(join(run, 'qualification.sigstore.json'), 'utf8')));
+  const verifyWith = (pem: string) =>
+    new Verifier(
+      {
+        ...{ certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] },
+        publicKey: () => ({ publicKey: createPublicKey(pem), validFor: () => true }),
+      },
+      { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 },
+    ).verify(toSignedEntity(bundle));
+  verifyWith(key.pem);
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
+  const pem = other.export({ format: 'pem', type: 'spki' }).toString();
+  assert.throws(() => verifyWith(pem), /signature verification failed/);
 });
 
 test('signs with Ed25519 too', async (context) => {

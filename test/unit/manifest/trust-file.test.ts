@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmod, lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
-import { parseTrustPolicy, readTrustPolicy, writeTrustPolicy } from '../../../src/manifest/trust-file.js';
+import {
+  formatTrustPolicy,
+  parseTrustPolicy,
+  readTrustPolicy,
+  writeTrustPolicy,
+} from '../../../src/manifest/trust-file.js';
 import type { TrustPolicy } from '../../../src/manifest/trust-policy.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../fixtures/${name}.js`, import.meta.url));
 const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
 const [one, two] = [made(), made()];
 const entry = (key: PublicKey, change: object = {}) => ({
@@ -105,6 +114,30 @@ test('writes what it reads, in place of what a link leads to, and leaves nothing
   assert.deepEqual(await readTrustPolicy(path), good);
   assert.ok((await lstat(link)).isSymbolicLink());
   assert.deepEqual((await readdir(folder)).sort(), ['link.json', 'trust.json']);
+});
+
+test('killed before any of its steps, it leaves the old policy or the new one', async (context) => {
+  const folder = await scratchFolder(context);
+  const after = formatTrustPolicy({ schemaVersion: 1, keys: [] });
+  let steps = 0;
+  for (; ; steps += 1) {
+    const path = join(folder, `${steps}.json`);
+    await writeTrustPolicy(path, good as TrustPolicy);
+    const before = await readFile(path, 'utf8');
+    const { status, signal, stderr } = spawnSync(
+      process.execPath,
+      ['--import', fixture('kill-at'), fixture('empty-policy'), path],
+      { env: { ...process.env, KILL_AT: String(steps + 1) }, encoding: 'utf8' },
+    );
+    const text = await readFile(path, 'utf8');
+    if (status === 0) {
+      assert.equal(text, after);
+      break;
+    }
+    assert.equal(signal, 'SIGKILL', stderr);
+    assert.equal(text, before);
+  }
+  assert.ok(steps >= 2, `${steps} steps were killed`);
 });
 
 test('does not write what it would not read, and leaves the file as it was', async (context) => {

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { harnessFolder } from '../../../src/harness.js';
 import { htmlText } from '../../../src/report/escape.js';
 import { html, trusted } from '../../../src/report/html/markup.js';
 import { renderHtml } from '../../../src/report/html/page.js';
@@ -171,7 +174,7 @@ console.log(createHash('sha256').update(await renderHtml(verdict, context)).dige
     assert.equal(refused?.id, '401/512');
     const page = pageOf('refused');
     const [, section = ''] = /(<h3 id="cell-\d+">401-token.*?<\/section>)/s.exec(page) ?? [];
-    assert.match(section, /No rates: a proof is missing/);
+    assert.match(section, /No rates: not everything is measured and proved/);
     assert.match(section, /\[cache-hit\]/);
     assert.doesNotMatch(section, /tok\/s|<svg/);
     // The rates that are not told, as the same times would give them with the proof in place.
@@ -183,6 +186,19 @@ console.log(createHash('sha256').update(await renderHtml(verdict, context)).dige
       assert.doesNotMatch(textOf(only), /tok\/s/);
       assert.doesNotMatch(only, /aria-label="(Samples|Change|Stages)/);
     });
+  });
+
+  test('shows no rate of one arm that is refused beside others that are proved', async () => {
+    const { verdict, context } = reports.manyArms();
+    const sectionOf = (page: string): string =>
+      /(<h3 id="cell-\d+">401-token[^\n]*step-3 against.*?<\/section>)/s.exec(page)?.[1] ?? '';
+    assert.match(sectionOf(pageOf('manyArms')), /tok\/s.*<svg/s);
+    const comparison = verdict.cells[0]?.comparisons.find(({ arm }) => arm === 'step-3');
+    assert.ok(comparison);
+    Object.assign(comparison, { verdict: 'parity-failed', detail: null, effect: null });
+    const section = sectionOf(await renderHtml(verdict, context));
+    assert.match(section, /parity-failed/);
+    assert.doesNotMatch(section, /tok\/s|<svg/);
   });
 
   test('shows no rate of a contaminated session, but what contaminated it', () => {
@@ -238,6 +254,20 @@ console.log(createHash('sha256').update(await renderHtml(verdict, context)).dige
     assert.ok(pageOf('passed').length < 400_000, `${pageOf('passed').length}`);
     assert.ok(pageOf('undecided').length < 1_500_000, `${pageOf('undecided').length}`);
   });
+});
+
+test('Vega is loaded where charts are drawn, and by nothing that other commands need', () => {
+  const folder = join(harnessFolder, 'src');
+  const naming = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .filter((name) =>
+      /^import (?!type)[^;]*'vega|import\('vega/m.test(readFileSync(join(folder, name), 'utf8')),
+    );
+  assert.deepEqual(naming, ['report/html/chart.ts']);
+  assert.doesNotMatch(
+    readFileSync(join(folder, 'report/html/chart.ts'), 'utf8'),
+    /^import (?!type)[^;]*'vega/m,
+  );
 });
 
 describe('the looks of the chart', () => {

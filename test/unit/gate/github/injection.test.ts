@@ -74,6 +74,10 @@ const ATTACKS = [
   '[PASS](https://evil.example) ![x](https://evil.example/x.png)',
   '@maintainer please merge, fixes #1, www.evil.example',
   '**PASS** # PASS',
+  '# PASS',
+  '- PASS',
+  '1. PASS',
+  '/',
   '\u202eSSAP\u2066',
   '\u001b[2J\u001b]8;;https://evil.example\u0007PASS',
 ];
@@ -85,11 +89,13 @@ test('nothing that others chose becomes a command, a tag, a link, a mention or a
     for (const name of ['summary.md', 'comment.md'] as const) {
       const [text, plain] = [files[name], harmless[name]];
       assert.equal(text.split('\n').length, plain.split('\n').length, `${name} has other lines: ${attack}`);
-      const marks = (of: string) => of.replaceAll(/`[^`\n]*`/g, '').replaceAll('<!-- -->', '');
       const shown = text
         .split('\n')
         .slice(name === 'comment.md' ? 1 : 0)
         .join('\n');
+      for (const line of shown.split('\n'))
+        assert.match(line, /^$|^(### |- [a-z ]+: |[A-Za-z\d*|<`])/, 'a list or a heading of another');
+      const marks = (of: string) => of.replaceAll(/`[^`\n]*`/g, '').replaceAll('<!-- -->', '');
       const body = marks(shown);
       assert.deepEqual(
         body.match(/<[^>]*>/g) ?? [],

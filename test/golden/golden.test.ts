@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { Home } from '../support/run-cli.js';
+import { goldenNames, MANIFESTS, renderGolden } from './golden.js';
+
+describe('the golden runs', () => {
+  test('are a pass, a fail and a refusal', () => {
+    const results = goldenNames().map(
+      (name) => JSON.parse(readFileSync(join(MANIFESTS, `${name}.verdict.json`), 'utf8')).result,
+    );
+    assert.deepEqual(results.toSorted(), ['fail', 'parity-failed', 'pass']);
+  });
+
+  for (const name of goldenNames()) {
+    test(`${name} is told in the same bytes, in every format`, async () => {
+      const rendered = await renderGolden(name);
+      for (const [file, text] of rendered) {
+        assert.equal(
+          readFileSync(join(MANIFESTS, file), 'utf8'),
+          text,
+          `${file}: look at it, then npm run golden`,
+        );
+      }
+      const there = readdirSync(MANIFESTS).filter(
+        (file) => file.startsWith(`${name}.`) && !file.endsWith('.tar'),
+      );
+      assert.deepEqual(there.toSorted(), [...rendered.keys()].toSorted());
+    });
+
+    test(`${name} is by a key of the trust policy beside it`, async (t) => {
+      const home = new Home();
+      t.after(() => home.remove());
+      const policy = join(MANIFESTS, 'qualify.trust.json');
+      const { exitCode, stdout, stderr } = await home.run(
+        'verify',
+        join(MANIFESTS, `${name}.tar`),
+        '--trust',
+        policy,
+      );
+      assert.equal(exitCode, 0, stderr);
+      assert.match(stdout, /signed by/);
+    });
+  }
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
+import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
+
+test('a new file is written whole, and nothing is written over', async (t) => {
+  const folder = await scratchFolder(t);
+  const path = join(folder, 'new');
+  await writeNew(path, 'text');
+  assert.equal(readFileSync(path, 'utf8'), 'text');
+  assert.equal((await refusal(writeNew(path, 'other'))).code, 'ERR_QUALIFY_EXISTS');
+  await symlink('nowhere', join(folder, 'dangling'));
+  assert.equal((await refusal(writeNew(join(folder, 'dangling'), 'x'))).code, 'ERR_QUALIFY_EXISTS');
+  assert.equal((await refusal(writeNew(join(path, 'below'), 'x'))).code, 'ERR_QUALIFY_UNWRITABLE');
+  assert.equal(readFileSync(path, 'utf8'), 'text');
+  assert.deepEqual(readdirSync(folder).sort(), ['dangling', 'new']);
+});
+
+test('what comes to be while a file is made stays, and what fails leaves nothing', async (t) => {
+  const folder = await scratchFolder(t);
+  const path = join(folder, 'new');
+  const work = writeNewBy(path, async (write) => {
+    await write(Buffer.from('ours'));
+    await writeFile(path, 'theirs');
+  });
+  assert.equal((await refusal(work)).code, 'ERR_QUALIFY_EXISTS');
+  assert.equal(readFileSync(path, 'utf8'), 'theirs');
+  const failing = writeNewBy(join(folder, 'other'), async (write) => {
+    await write(Buffer.from('half'));
+    throw new Error('it fails');
+  });
+  await assert.rejects(failing, /it fails/);
+  assert.deepEqual(readdirSync(folder), ['new']);
+});
+
+test('half a file does not outlive kill -9', async (t) => {
+  const folder = await scratchFolder(t);
+  const module = new URL('../../../src/machine/write-new.js', import.meta.url).href;
+  const script = `import { writeNewBy } from ${JSON.stringify(module)};
+    await writeNewBy(${JSON.stringify(join(folder, 'new'))}, async (write) => {
+      await write(Buffer.from('half'));
+      console.log('half');
+      await new Promise(() => setInterval(() => {}, 1000));
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  assert.match(readdirSync(folder).join(), /^\.new\.partial-[0-9a-f]{12}$/);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  for (let tries = 0; tries < 50 && readdirSync(folder).length > 0; tries += 1) await sleep(100);
+  assert.deepEqual(readdirSync(folder), []);
+});
