@@ -120,9 +120,8 @@ export async function readListed(
 
 /** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
 export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
-  return withRegular(runFolder, path, (file, sizeBytes) => {
-    if (sizeBytes > MOST_BYTES)
-      throw invalid(path, `is ${sizeBytes} bytes long; at most ${MOST_BYTES} are read`);
+  return withRegular(runFolder, path, (file, size) => {
+    if (size > MOST_BYTES) throw invalid(path, `is ${size} bytes long; at most ${MOST_BYTES} are read`);
     return readFileSync(file);
   });
 }
