@@ -100,21 +100,28 @@ export async function checkClosedSet(
   return bytes;
 }
 
-/** Bytes of one listed file, which must still have the digest of the index: what is parsed is what was checked. */
-export async function readListed(runFolder: string, index: EvidenceIndex, path: string): Promise<Buffer> {
+/**
+ * Bytes of one listed file, from `kept` or else from the disk, which must still have the digest of the index: what is parsed is what was
+ * checked.
+ */
+export async function readListed(
+  runFolder: string,
+  index: EvidenceIndex,
+  path: string,
+  kept: ReadonlyMap<string, Buffer> = new Map(),
+): Promise<Buffer> {
   const expected = index.get(path);
   if (expected === undefined)
     throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
-  const bytes = await readRegular(runFolder, path);
+  const bytes = kept.get(path) ?? (await readRegular(runFolder, path));
   if (sha256(bytes) !== expected) throw invalid(path, 'changed while it was checked');
   return bytes;
 }
 
 /** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
 export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
-  return withRegular(runFolder, path, (file, sizeBytes) => {
-    if (sizeBytes > MOST_BYTES)
-      throw invalid(path, `is ${sizeBytes} bytes long; at most ${MOST_BYTES} are read`);
+  return withRegular(runFolder, path, (file, size) => {
+    if (size > MOST_BYTES) throw invalid(path, `is ${size} bytes long; at most ${MOST_BYTES} are read`);
     return readFileSync(file);
   });
 }

@@ -74,7 +74,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const bytes = await checkClosedSet(runFolder, index, kept);
   report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
 
-  const read = async (path: string): Promise<Buffer> => kept.get(path) ?? readListed(runFolder, index, path);
+  const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path, kept);
   const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
   try {
     const record = await replay({ signer, statement, payload }, evidence, index, read, report);
