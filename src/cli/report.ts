@@ -44,6 +44,8 @@ async function report(run: string, { format, out }: ReportFlags): Promise<void> 
   const text = await render(verdict, { ...record, ...place, sealed: sealedOf(verification) });
   if (out === undefined) answer(text);
   else await writeAnswer(out, text);
+  if (verdict.cells.every(({ arms }) => Object.keys(arms).length === 0))
+    note('No cell has all of its proofs, so that there is no rate to tell.');
   note(
     `Checked: every number follows from the journal, signed by ${signer.key.keyId}\n(${describeTrust(signer)}).`,
   );

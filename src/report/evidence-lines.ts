@@ -11,8 +11,9 @@ function parityLine({ cells }: Verdict): string {
   const same = compared.filter(({ status }) => status === 'identical');
   const near = compared.filter(({ status }) => status === 'within');
   const pairs = [...same, ...near].reduce((sum, parity) => sum + parity.pairs, 0);
+  const shown = pairs === 0 ? '' : ` (${counted(pairs, 'pair')} of retained responses by SHA-256)`;
   const within = near.length === 0 ? '' : `, within the limits in ${near.length}`;
-  return `identical outputs in ${all(same.length, compared.length, 'comparison')}${within} (${counted(pairs, 'pair')} of retained responses by SHA-256)`;
+  return `identical outputs in ${all(same.length, compared.length, 'comparison')}${within}${shown}`;
 }
 
 function coldLine({ cells }: Verdict): string {

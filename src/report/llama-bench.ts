@@ -1,6 +1,6 @@
 /**
  * Rows as `llama-bench -o json` and `-o sql` write them (its fields of August 2026, in their order), so that scripts which read those read
- * ours. One row a cell and arm. What llama-bench tells and `qualify` does not know is empty, or 0 where a number must stand.
+ * ours. One row a cell and arm. What llama-bench tells and `qualify` does not know is empty, or 0 where a number must stand. llama-bench times by the wall; where CPU time decides, `backends` says so.
  */
 import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { z } from 'zod';
@@ -74,7 +74,12 @@ function modelOf({ plan, entries }: ReportContext): { filename: string; type: st
   };
 }
 
-function rowOf(context: ReportContext, { cell, arm, summary }: ArmSamples): LlamaBenchRow {
+function rowOf(
+  context: ReportContext,
+  clock: Verdict['clock'],
+  { cell, arm, summary }: ArmSamples,
+): LlamaBenchRow {
+  const engine = context.plan.arms.find(({ name }) => name === arm)?.engine ?? '';
   const machine = machineSchema.safeParse(context.machine).data;
   const session = context.entries.find((entry): entry is EntryOf<'session'> => entry.kind === 'session');
   const launched = new Set(
@@ -93,7 +98,7 @@ function rowOf(context: ReportContext, { cell, arm, summary }: ArmSamples): Llam
     build_number: 0,
     cpu_info: machine?.cpu.model ?? '',
     gpu_info: machine?.gpus?.flatMap(({ name }) => name ?? []).join(', ') ?? '',
-    backends: simulated ? 'SIMULATED' : (context.plan.arms.find(({ name }) => name === arm)?.engine ?? ''),
+    backends: simulated ? 'SIMULATED' : `${engine}${clock === 'cpu' ? ' (CPU time)' : ''}`,
     model_filename: model.filename,
     model_type: model.type,
     model_size: model.size,
@@ -136,7 +141,7 @@ function rowOf(context: ReportContext, { cell, arm, summary }: ArmSamples): Llam
 
 /** Rows of every cell and arm whose rates are proved, in the order of matrix and plan. */
 export const llamaBenchRows = (verdict: Verdict, context: ReportContext): LlamaBenchRow[] =>
-  armSamplesOf(verdict, context).map((samples) => rowOf(context, samples));
+  armSamplesOf(verdict, context).map((samples) => rowOf(context, verdict.clock, samples));
 
 /** An array of rows, with the samples, as `llama-bench -o json`. */
 export const renderLlamaBenchJson = (verdict: Verdict, context: ReportContext): string =>

@@ -2,7 +2,7 @@
 import { markdownTable } from 'markdown-table';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
 import { ablationMarkdown } from './ablation.js';
-import { type Provenance, provenanceOf, type ReportContext, verifyCommand } from './context.js';
+import { type Provenance, provenanceOf, type ReportContext } from './context.js';
 import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';
 import { markdownCode, markdownText } from './escape.js';
@@ -74,6 +74,10 @@ function controlList(verdict: Verdict): string {
   return lines.length === 0 ? '' : ['Controls of the session:', '', ...lines].join('\n');
 }
 
+/** What a reader of the table asks at once: which commits, on what machine, with which model. */
+const isFirst = ({ label }: Provenance): boolean =>
+  label === 'machine' || label === 'model' || (label.startsWith('arm ') && label !== 'arm null');
+
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
@@ -83,7 +87,13 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     ...laterReasons(verdict).map(({ code, message }) => `- ${markdownText(message)} (${code})`),
     ...laterWarnings(verdict).map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
   ];
-  const digests = `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`;
+  const provenance = provenanceOf(context);
+  const [first, rest] = [true, false].map((wanted) => provenance.filter((line) => isFirst(line) === wanted));
+  const folded = [
+    controlList(verdict),
+    ...rows.map(rowSection),
+    [...lines(rest ?? []), `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`].join('\n'),
+  ].filter((part) => part !== '');
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,
     bold(simulatedNotice(context.plan)),
@@ -91,16 +101,12 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     ...firstNotes(verdict).map(({ code, message }) => `${markdownText(message)} (${code})`),
     ablationMarkdown(verdict),
     rows.length === 0 ? '' : mainTable(rows),
-    rows.length === 0 ? '' : lines(evidenceLines(verdict, context)).join('\n'),
-    `Check it: ${markdownCode(verifyCommand(context))}`,
+    lines([...(rows.length === 0 ? [] : evidenceLines(verdict, context)), ...(first ?? [])]).join('\n'),
+    `Check it: ${markdownCode('qualify verify RUN')}, with the folder or the archive of session ${markdownCode(context.plan.session)}`,
+    notes.join('\n'),
     legend(verdict, rows, true),
     ...smallProtocol(context.plan).map(markdownText),
-    controlList(verdict),
-    notes.join('\n'),
-    rows.length === 0
-      ? ''
-      : `<details><summary>Proofs, and where the time went</summary>\n\n${rows.map(rowSection).join('\n\n')}\n\n</details>`,
-    [...lines(provenanceOf(context)), digests].join('\n'),
+    `<details><summary>How it was measured, proofs, and where the time went</summary>\n\n${folded.join('\n\n')}\n\n</details>`,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }

@@ -90,6 +90,13 @@ describe('rows of llama-bench', () => {
     assert.equal(ns, 4_000_000_000);
   });
 
+  test('say where the time is not of the wall', () => {
+    const byCpu = verdict.clock === 'cpu';
+    assert.equal(first?.backends, `embedded${byCpu ? ' (CPU time)' : ''}`);
+    const other = llamaBenchRows({ ...verdict, clock: byCpu ? 'wall' : 'cpu' }, context);
+    assert.equal(other[0]?.backends, `embedded${byCpu ? '' : ' (CPU time)'}`);
+  });
+
   test('keep apart arms that are one commit with other switches', () => {
     assert.notEqual(first?.build_commit, second?.build_commit);
   });

@@ -260,3 +260,59 @@ test('a session in which nothing was measured has a report', () => {
   assert.match(text, /NOT-MEASURED \(exit 12\): 0 of 2 required cells pass/);
   assert.match(text, /rounds-missing/);
 });
+
+describe('Markdown for a pull request', () => {
+  const text = renderMarkdown(verdict, {
+    ...context,
+    sealed: { indexSha256: 'a'.repeat(64), signer: 'SHA256:x' },
+  });
+  const [shown = '', folded = ''] = text.split('<details>');
+
+  test('has under its table what shows it: parity, coldness, evidence, machine, commits, and how to check it', () => {
+    const order = [
+      '\n| 2048-token',
+      '\n- parity: identical outputs in all 2 comparisons',
+      '\n- cold: every retained request proved',
+      '\n- evidence: evidence.sha256 aaaa',
+      '\n- machine: ',
+      '\n- model: ',
+      '\n- arm base: ',
+      '\n- arm head: ',
+      '\nCheck it: `qualify verify RUN`',
+    ];
+    const places = order.map((part) => shown.indexOf(part));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    );
+    assert.ok(
+      places.every((at) => at > 0),
+      `${places}`,
+    );
+  });
+
+  test('folds the rest away, and names no folder of the machine', () => {
+    for (const part of [
+      'Controls of the session:',
+      '#### 401-token prefill',
+      '- protocol: ',
+      '- plan: sha256 ',
+    ]) {
+      assert.ok(folded.includes(part), part);
+    }
+    assert.doesNotMatch(text, /\.qualify\/runs/);
+  });
+
+  test('says how many comparisons are identical where not all are, and counts no pairs of none', () => {
+    const [cell, ...cells] = verdict.cells;
+    assert.ok(cell);
+    const comparisons = cell.comparisons.map((one) => ({
+      ...one,
+      parity: { ...one.parity, status: 'different' as const },
+    }));
+    const half = renderMarkdown({ ...verdict, cells: [{ ...cell, comparisons }, ...cells] }, context);
+    assert.match(half, /^- parity: identical outputs in 1 of 2 comparisons \(\d+ pairs/m);
+    const none = renderMarkdown({ ...verdict, cells: [{ ...cell, comparisons }] }, context);
+    assert.match(none, /^- parity: identical outputs in 0 of 1 comparison$/m);
+  });
+});
