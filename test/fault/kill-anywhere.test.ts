@@ -11,6 +11,7 @@ import type { Entry } from '../../src/journal/entries.js';
 import { readCutJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { processesWithVariable } from '../../src/machine/procfs.js';
+import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { replayPlan } from '../../src/manifest/replay-plan.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { placesOf } from '../../src/plan/launch-name.js';
@@ -103,6 +104,8 @@ async function session(random: () => number, tally: Tally): Promise<void> {
       kills += 1;
       tally.kills += 1;
       done = assertJournal(home, done, tally);
+      // The kill came between the seal and the exit: there is nothing to go on with.
+      if (existsSync(home.path('run', MANIFEST_FILE))) break;
       // Half of the time at once, so that engines and guards are still on their way out.
       if (random() < 0.5) await sleep(100);
     }
