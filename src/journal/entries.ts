@@ -225,6 +225,17 @@ export const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...base, kind: z.literal('end'), finishedAt: z.iso.datetime(), complete: z.boolean() }),
 ]);
 
+/**
+ * A parser made from `entrySchema` for who reads many entries: it takes what the schema takes and gives what the schema gives, and
+ * leaves to the schema what is wrong. It is made once, by the first who needs it.
+ */
+export const entryParser = (): typeof entrySchema => {
+  compiled ??= z.compile(entrySchema);
+  return compiled;
+};
+
+let compiled: typeof entrySchema | undefined;
+
 export type Entry = z.infer<typeof entrySchema>;
 export type EntryOf<K extends Entry['kind']> = Extract<Entry, { kind: K }>;
 export type Answer = z.infer<typeof answerSchema>;
