@@ -5,7 +5,14 @@ import { generatedTokens } from '../plan/generated-tokens.js';
 import { roundsWith } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
-import { finished, type Launch, launchesOf, type Observations, samplesOf } from './observations.js';
+import {
+  finished,
+  type Launch,
+  launchesOf,
+  type Observations,
+  type Sample,
+  samplesOf,
+} from './observations.js';
 import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
@@ -19,8 +26,7 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
   return purposes.flatMap((purpose) => {
     const wanted = promptsOf(plan, cell.id, purpose).map((prompt) => prompt.id);
     const got = samplesOf(launch, cell.id, purpose);
-    const ids = got.map((sample) => sample.prompt);
-    if (ids.toSorted().join() !== wanted.toSorted().join()) {
+    if (!isAll(wanted, got)) {
       const message = `${name}: ${got.length} of ${counted(wanted.length, `${purpose} request`)}, or others than planned`;
       return [finding('samples-missing', message)];
     }
@@ -37,6 +43,12 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
     }
     return [];
   });
+}
+
+/** Whether samples are of just these prompts, each once. */
+function isAll(wanted: readonly string[], got: readonly Sample[]): boolean {
+  const open = new Set(wanted);
+  return got.length === wanted.length && got.every(({ prompt }) => open.delete(prompt));
 }
 
 /** What is missing of the first `rounds` rounds of a cell; empty when nothing is. */
