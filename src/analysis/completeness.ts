@@ -17,7 +17,18 @@ import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
 
-function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
+/** Findings of launches: each look asks again for those of the looks before it. */
+const found = new WeakMap<Launch, WeakMap<PlannedCell, readonly Finding[]>>();
+
+function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): readonly Finding[] {
+  const ofLaunch = found.get(launch) ?? new WeakMap<PlannedCell, readonly Finding[]>();
+  found.set(launch, ofLaunch);
+  const missing = ofLaunch.get(cell) ?? findMissing(plan, cell, launch);
+  ofLaunch.set(cell, missing);
+  return missing;
+}
+
+function findMissing(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
   const name = `round ${launch.round + 1}, arm ${launch.arm}`;
   if (!finished(launch)) {
     const why = launch.failures[0]?.message ?? `it ${launch.stop?.how ?? 'was cut off'}`;

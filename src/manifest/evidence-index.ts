@@ -86,7 +86,7 @@ export async function checkClosedSet(
   index: EvidenceIndex,
   kept = new Map<string, Buffer>(),
 ): Promise<number> {
-  const found = new Set(await listFiles(runFolder));
+  const found = new Set(await listFiles(runFolder, '', index));
   for (const path of found) {
     if (!index.has(path) && !UNLISTED.has(path))
       throw invalid(path, `is not listed in ${INDEX_FILE}: it was added later`);
@@ -114,11 +114,11 @@ export async function readListed(
   path: string,
   kept: ReadonlyMap<string, Buffer> = new Map(),
 ): Promise<Buffer> {
+  const checked = kept.get(path);
+  if (checked !== undefined) return checked;
   const expected = index.get(path);
   if (expected === undefined)
     throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
-  const checked = kept.get(path);
-  if (checked !== undefined) return checked;
   const bytes = await readRegular(runFolder, path);
   if (sha256(bytes) !== expected) throw invalid(path, 'changed while it was checked');
   return bytes;
@@ -133,13 +133,17 @@ export async function readRegular(runFolder: string, path: string): Promise<Buff
   });
 }
 
-/** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+/** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused; names in `known` are not odd. */
+export async function listFiles(
+  runFolder: string,
+  below = '',
+  known: EvidenceIndex = new Map(),
+): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;
-    if (!PATH.test(path)) throw invalid(JSON.stringify(path), 'has a name that no run writes');
-    if (entry.isDirectory()) paths.push(...(await listFiles(runFolder, `${path}/`)));
+    if (!known.has(path) && !PATH.test(path)) throw invalid(JSON.stringify(path), 'has a name that no run writes');
+    if (entry.isDirectory()) paths.push(...(await listFiles(runFolder, `${path}/`, known)));
     else if (entry.isFile()) paths.push(path);
     else throw invalid(path, 'is not a plain file: links and devices are refused');
   }

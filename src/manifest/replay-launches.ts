@@ -48,7 +48,7 @@ function checkOneAtATime(entries: readonly Entry[]): void {
 
 /** The look follows the last launch of its round at once, unless the session broke there or the journal was cut off there. */
 function checkLooks(plan: Plan, entries: readonly Entry[]): void {
-  const broken = new Set(entries.flatMap((entry) => (entry.kind === 'failure' ? [entry.launch] : [])));
+  const broken = new Set(entries.filter((entry) => entry.kind === 'failure').map(({ launch }) => launch));
   let launch: EntryOf<'launch'> | undefined;
   for (const [at, entry] of entries.entries()) {
     if (entry.kind === 'launch') launch = entry;

@@ -97,8 +97,20 @@ export function promptTokens(plan: Plan, promptId: string, launch?: string): Uin
   const ids = plannedTokens(plan, promptId).slice();
   const { kind, saltTokens: salted } = promptOf(plan, promptId);
   if (kind !== 'warmup' || launch === undefined) return ids;
-  const stream = new Stream(plan.seed, `prompt:${promptId}:${plan.session}:${launch}`);
-  for (let at = 0; at < Math.min(salted, ids.length); at++) ids[at] = stream.below(plan.vocabulary);
+  ids.set(saltOf(plan, promptId, launch, Math.min(salted, ids.length)));
+  return ids;
+}
+
+/** The salt that was drawn last: who asks for the digest of a warm-up asks for its ids next. */
+let lastSalt: { key: string; ids: Uint32Array } | undefined;
+
+function saltOf({ seed, session, vocabulary }: Plan, promptId: string, launch: string, count: number): Uint32Array {
+  const label = `prompt:${promptId}:${session}:${launch}`;
+  const key = `${seed}:${vocabulary}:${count}:${label}`;
+  if (lastSalt?.key === key) return lastSalt.ids;
+  const stream = new Stream(seed, label);
+  const ids = Uint32Array.from({ length: count }, () => stream.below(vocabulary));
+  lastSalt = { key, ids };
   return ids;
 }
 
