@@ -1,7 +1,7 @@
 /** The strict reader of `journal.jsonl`: what it returns kept every rule of the writer, or it throws naming line and field. */
 import { readFileSync } from 'node:fs';
 import { QualifyError } from '../errors.js';
-import { type Entry, entryParser } from './entries.js';
+import { type Entry, safeParseEntry } from './entries.js';
 
 const invalid = (where: string, message: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_JOURNAL_INVALID', message, {
@@ -21,7 +21,7 @@ const parseJson = (line: string, where: () => string): unknown => {
 
 const parseLine = (line: string, where: () => string): Entry => {
   const value = parseJson(line, where);
-  const result = entryParser().safeParse(value);
+  const result = safeParseEntry(value);
   if (!result.success) {
     const [issue] = result.error.issues;
     const field = issue?.path.join('.') || '(the entry)';

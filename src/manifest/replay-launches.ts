@@ -3,8 +3,7 @@
  * look. Their order, with those that were lost and repeated, is in `replay-order.ts`.
  */
 import { standingEntries } from '../analysis/lost-launches.js';
-import { ENVIRONMENT_ALLOWED } from '../engine/launch.js';
-import { LAUNCH_VARIABLE } from '../engine/process-group.js';
+import { ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE } from '../engine/environment.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
