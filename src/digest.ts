@@ -21,7 +21,10 @@ const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 export function tokensDigest(tokens: ArrayLike<number>): string {
   if (tokens instanceof Uint32Array && isLittleEndian)
     return sha256(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
+  const ids = isLittleEndian ? Uint32Array.from(tokens) : null;
+  if (ids?.every((id, i) => id === tokens[i])) return tokensDigest(ids);
   const bytes = Buffer.alloc(tokens.length * 4);
+  // Throws where an id does not fit.
   for (let i = 0; i < tokens.length; i++) bytes.writeUInt32LE(tokens[i] ?? 0, i * 4);
   return sha256(bytes);
 }

@@ -3,7 +3,7 @@ import { counted } from '../counted.js';
 import type { PlannedCell } from '../plan/schema.js';
 import { condensed, type Finding, finding } from './finding.js';
 import { gainsApart } from './gain-apart.js';
-import { finished, type Launch, type Sample } from './observations.js';
+import { allSamplesOf, finished, type Launch, type Sample } from './observations.js';
 import type { Clock } from './rate.js';
 import { warmAcrossLaunches } from './warm-across.js';
 
@@ -19,6 +19,7 @@ interface Graded extends Finding {
 
 function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
   const { cacheN, promptN } = sample.answer;
+  if (cacheN === 0 && promptN === cell.promptTokens) return [];
   const at = `${sample.prompt} in ${sample.launch}`;
   const grades: Graded[] = [];
   if (cacheN === null) {
@@ -84,7 +85,7 @@ export function coldnessOf(
   clock: Clock,
   reference: string,
 ): Coldness {
-  const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
+  const samples = launches.flatMap((launch) => allSamplesOf(launch, cell.id));
   if (samples.length === 0) {
     return {
       status: 'unproved',

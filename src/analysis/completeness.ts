@@ -5,12 +5,30 @@ import { generatedTokens } from '../plan/generated-tokens.js';
 import { roundsWith } from '../plan/rounds.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
-import { finished, type Launch, launchesOf, type Observations, samplesOf } from './observations.js';
+import {
+  finished,
+  type Launch,
+  launchesOf,
+  type Observations,
+  type Sample,
+  samplesOf,
+} from './observations.js';
 import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
 
-function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
+/** Findings of launches: each look asks again for those of the looks before it. */
+const found = new WeakMap<Launch, WeakMap<PlannedCell, readonly Finding[]>>();
+
+function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): readonly Finding[] {
+  const ofLaunch = found.get(launch) ?? new WeakMap<PlannedCell, readonly Finding[]>();
+  found.set(launch, ofLaunch);
+  const missing = ofLaunch.get(cell) ?? findMissing(plan, cell, launch);
+  ofLaunch.set(cell, missing);
+  return missing;
+}
+
+function findMissing(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
   const name = `round ${launch.round + 1}, arm ${launch.arm}`;
   if (!finished(launch)) {
     const why = launch.failures[0]?.message ?? `it ${launch.stop?.how ?? 'was cut off'}`;
@@ -19,8 +37,7 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
   return purposes.flatMap((purpose) => {
     const wanted = promptsOf(plan, cell.id, purpose).map((prompt) => prompt.id);
     const got = samplesOf(launch, cell.id, purpose);
-    const ids = got.map((sample) => sample.prompt);
-    if (ids.toSorted().join() !== wanted.toSorted().join()) {
+    if (!isAll(wanted, got)) {
       const message = `${name}: ${got.length} of ${counted(wanted.length, `${purpose} request`)}, or others than planned`;
       return [finding('samples-missing', message)];
     }
@@ -37,6 +54,12 @@ function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): Finding
     }
     return [];
   });
+}
+
+/** Whether samples are of just these prompts, each once. */
+function isAll(wanted: readonly string[], got: readonly Sample[]): boolean {
+  const open = new Set(wanted);
+  return got.length === wanted.length && got.every(({ prompt }) => open.delete(prompt));
 }
 
 /** What is missing of the first `rounds` rounds of a cell; empty when nothing is. */

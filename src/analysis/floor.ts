@@ -3,9 +3,8 @@ import { operationsPerToken } from '../plan/preset.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { distinct, type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
-import type { Launch } from './observations.js';
+import { type Launch, samplesOf } from './observations.js';
 import { type Clock, rateOf } from './rate.js';
-import { retained } from './summary.js';
 
 /** Names of instruction sets by the operations that a core can do in a cycle: two of the widest units, on bytes, with VNNI. */
 const namesOf: readonly (readonly [number, string])[] = [
@@ -50,13 +49,26 @@ function floorOf(plan: Plan, launch: Launch, clock: Clock): Floor {
 }
 
 /** Samples that are faster than arithmetic, by either clock. */
-export function impossibleSpeeds(plan: Plan, cell: PlannedCell, launches: readonly Launch[]): Finding[] {
-  const found = launches.flatMap((launch) => {
+export const impossibleSpeeds = (plan: Plan, cell: PlannedCell, launches: readonly Launch[]): Finding[] =>
+  distinct(launches.flatMap((launch) => impossibleIn(plan, cell, launch)));
+
+/** Findings of launches: each look asks again for those of the looks before it. */
+const speeds = new WeakMap<Launch, WeakMap<PlannedCell, readonly Finding[]>>();
+
+function impossibleIn(plan: Plan, cell: PlannedCell, launch: Launch): readonly Finding[] {
+  const ofLaunch = speeds.get(launch) ?? new WeakMap<PlannedCell, readonly Finding[]>();
+  speeds.set(launch, ofLaunch);
+  const found = ofLaunch.get(cell) ?? findImpossible(plan, cell, launch);
+  ofLaunch.set(cell, found);
+  return found;
+}
+
+function findImpossible(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
     const bounds = (['wall', 'cpu'] as const).map((clock) => ({
       clock,
       floor: floorOf(plan, launch, clock),
     }));
-    return retained(cell, [launch]).flatMap(({ answer, prompt }) =>
+    return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) =>
       bounds.flatMap(({ clock, floor }) => {
         const rate = rateOf(answer, cell.phase, clock);
         if (rate === null || rate <= floor.tokPerSec) return [];
@@ -65,8 +77,6 @@ export function impossibleSpeeds(plan: Plan, cell: PlannedCell, launches: readon
         return [finding('impossible-speed', message)];
       }),
     );
-  });
-  return distinct(found);
 }
 
 /** A warning where the floor is only the one that holds for anything: what a GPU can multiply is not known here. */

@@ -5,6 +5,10 @@ import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.
 export type Sample = EntryOf<'sample'>;
 export type Build = EntryOf<'build'>;
 
+interface SamplesOfCell extends Record<Sample['purpose'], Sample[]> {
+  all: Sample[];
+}
+
 /** Everything the journal holds about one process. */
 export interface Launch {
   id: string;
@@ -19,8 +23,8 @@ export interface Launch {
   telemetry: EntryOf<'telemetry'> | undefined;
   conditions: EntryOf<'conditions'> | undefined;
   samples: Sample[];
-  /** The same by cell. */
-  samplesByCell: Map<string, Sample[]>;
+  /** The same by cell, and there by purpose. */
+  samplesByCell: Map<string, SamplesOfCell>;
   failures: EntryOf<'failure'>[];
 }
 
@@ -54,9 +58,10 @@ const newLaunch = (started: EntryOf<'launch'>): Launch => ({
 
 function attachSample({ samples, samplesByCell }: Launch, sample: Sample): void {
   samples.push(sample);
-  const ofCell = samplesByCell.get(sample.cell);
-  if (ofCell) ofCell.push(sample);
-  else samplesByCell.set(sample.cell, [sample]);
+  const ofCell = samplesByCell.get(sample.cell) ?? { all: [], warmup: [], sample: [], parity: [] };
+  samplesByCell.set(sample.cell, ofCell);
+  ofCell.all.push(sample);
+  ofCell[sample.purpose].push(sample);
 }
 
 function attach(launch: Launch, entry: Entry): void {
@@ -107,8 +112,14 @@ export const buildOf = (seen: Observations, arm: string): Build | undefined =>
   seen.builds.find((build) => build.arms.includes(arm));
 
 /** Samples of a cell in a launch, of one purpose, in order of execution. */
-export const samplesOf = (launch: Launch, cell: string, purpose: Sample['purpose']): Sample[] =>
-  (launch.samplesByCell.get(cell) ?? []).filter((sample) => sample.purpose === purpose);
+export const samplesOf = (launch: Launch, cell: string, purpose: Sample['purpose']): readonly Sample[] =>
+  launch.samplesByCell.get(cell)?.[purpose] ?? NONE;
+
+/** Samples of a cell in a launch, of any purpose, in order of execution. */
+export const allSamplesOf = (launch: Launch, cell: string): readonly Sample[] =>
+  launch.samplesByCell.get(cell)?.all ?? NONE;
+
+const NONE: readonly Sample[] = [];
 
 /** A launch that ended as it was told to, with nothing gone wrong. */
 export const finished = (launch: Launch): boolean =>

@@ -10,7 +10,7 @@ import { promptTokens } from '../plan/prompts.js';
 import type { Plan, PlannedCell } from '../plan/schema.js';
 import { type Distance, distanceOf, probabilitiesFlaw } from './bounded.js';
 import { type Finding, finding } from './finding.js';
-import { type Launch, type Sample, samplesOf } from './observations.js';
+import { allSamplesOf, type Launch, type Sample, samplesOf } from './observations.js';
 import { type Output, vacuityOf } from './vacuity.js';
 
 /** Limits of the plan. */
@@ -47,22 +47,25 @@ function outputKey(sample: Sample, level: ParityLevel): string {
 
 /** Samples of a cell by prompt over launches. Warm-ups are not among them: each launch has its own. */
 function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, Sample[]> {
-  const samples = launches.flatMap((launch) =>
-    (['sample', 'parity'] as const).flatMap((purpose) => samplesOf(launch, cell.id, purpose)),
-  );
   const groups = new Map<string, Sample[]>();
-  for (const sample of samples) {
-    const group = groups.get(sample.prompt);
-    if (group) group.push(sample);
-    else groups.set(sample.prompt, [sample]);
+  for (const launch of launches) {
+    for (const purpose of ['sample', 'parity'] as const) {
+      for (const sample of samplesOf(launch, cell.id, purpose)) {
+        const group = groups.get(sample.prompt);
+        if (group) group.push(sample);
+        else groups.set(sample.prompt, [sample]);
+      }
+    }
   }
   return groups;
 }
 
 /** Prompts that an arm answered in more than one way. */
 function unstablePrompts(prompts: ReadonlyMap<string, readonly Sample[]>, level: ParityLevel): string[] {
-  return [...prompts].flatMap(([prompt, samples]) =>
-    new Set(samples.map((sample) => outputKey(sample, level))).size > 1 ? [prompt] : [],
+  return [...prompts].flatMap(([prompt, [first, ...others]]) =>
+    first !== undefined && others.some((other) => outputKey(other, level) !== outputKey(first, level))
+      ? [prompt]
+      : [],
   );
 }
 
@@ -105,6 +108,16 @@ function pairsOf(
   });
 }
 
+/** How many `pairsOf` gives. */
+const countPairs = (
+  left: ReadonlyMap<string, readonly Sample[]>,
+  right: ReadonlyMap<string, readonly Sample[]>,
+): number =>
+  [...left].reduce(
+    (sum, [prompt, { length }]) => sum + Math.min(length, right.get(prompt)?.length ?? 0),
+    0,
+  );
+
 /** Why a distance is beyond the limits; empty when it is within. */
 export function beyond(
   { positions, top1, common, meanLogProbability }: Distance,
@@ -141,8 +154,9 @@ function firstFlaw(samples: readonly Sample[], asked: number): [string, string] 
 
 /** Logits of a cell that are no numbers, in any request: equal outputs of them prove nothing. Null where there are none. */
 function nonFinite(cell: PlannedCell, launches: readonly Launch[]): string | null {
-  const samples = launches.flatMap((launch) => launch.samples.filter((sample) => sample.cell === cell.id));
-  const wrong = samples.filter(({ answer }) => (answer.nonFiniteLogits ?? 0) > 0);
+  const wrong = launches.flatMap((launch) =>
+    allSamplesOf(launch, cell.id).filter(({ answer }) => (answer.nonFiniteLogits ?? 0) > 0),
+  );
   const [first] = wrong;
   if (first === undefined) return null;
   const { launch, prompt, answer } = first;
@@ -162,7 +176,7 @@ export function parityOf(
 ): Parity {
   const level = plan.protocol.parity;
   const [left, right] = [byPrompt(cell, base), byPrompt(cell, head)];
-  const pairs = pairsOf(left, right).length;
+  const pairs = countPairs(left, right);
   const result = (status: Parity['status'], code: string, message: string): Parity => ({
     level,
     status,
@@ -188,10 +202,13 @@ export function parityOf(
     const message = `an arm answers ${unstable[0]} in more than one way: without determinism, differences mean nothing`;
     return result('inconclusive', 'not-deterministic', message);
   }
-  const vacuous = [base, head]
-    .map((launches) =>
+  const vacuous = [
+    { launches: base, prompts: left },
+    { launches: head, prompts: right },
+  ]
+    .map(({ launches, prompts }) =>
       vacuityOf(
-        outputsOf(plan, cell, byPrompt(cell, launches)),
+        outputsOf(plan, cell, prompts),
         level,
         plan.protocol.minimumOutputTokens,
         outputsBeside(cell, launches),

@@ -10,19 +10,19 @@ import { type Clock, phaseMs } from './rate.js';
 /** Impossible times of retained samples: below what can be timed, or longer than the client saw. */
 export function impossibleTimes(cell: PlannedCell, samples: readonly Sample[], clock: Clock): Finding[] {
   const found = samples.flatMap((sample) => {
-    const at = `${sample.prompt} in ${sample.launch}`;
     const ms = phaseMs(sample.answer, cell.phase, clock);
     const server = claimedMs(sample);
     const { clientMs } = sample.answer;
-    if (ms !== null && ms < limits.shortestMs) {
+    const isShort = ms !== null && ms < limits.shortestMs;
+    const isLong = server > clientMs * (1 + limits.clockShare) + limits.clockMs;
+    if (!isShort && !isLong) return [];
+    const at = `${sample.prompt} in ${sample.launch}`;
+    if (isShort) {
       return [finding('time-too-short', `${at}: ${cell.phase} took ${ms} ms, below what a clock can tell`)];
     }
-    if (server > clientMs * (1 + limits.clockShare) + limits.clockMs) {
-      return [
-        finding('time-beyond-client', `${at}: the server claims ${server} ms, the client saw ${clientMs} ms`),
-      ];
-    }
-    return [];
+    return [
+      finding('time-beyond-client', `${at}: the server claims ${server} ms, the client saw ${clientMs} ms`),
+    ];
   });
   return distinct(found);
 }

@@ -1,4 +1,4 @@
-/** What `verify` makes of `--challenge`: the challenge with its matrix, and what is said of a run that answers one. */
+/** What `verify` makes of `--challenge`: the challenge with its matrix, loaded only where it is given. */
 import { QualifyError } from '../errors.js';
 import { readChallenge } from '../manifest/challenge-file.js';
 import type { IssuedChallenge } from '../manifest/confirm-challenge.js';
@@ -6,10 +6,9 @@ import { builtInNames } from '../matrix/built-in.js';
 import { matrixDigest } from '../matrix/digest.js';
 import type { Matrix } from '../matrix/schema.js';
 import type { Challenge } from '../plan/challenge.js';
-import { printable } from './output.js';
 import { loadRealMatrix } from './real-matrix.js';
 
-interface Flags {
+export interface Flags {
   challenge?: string;
   matrix?: string;
 }
@@ -42,15 +41,3 @@ export function issuedChallenge({ challenge: path, matrix: name }: Flags): Issue
 
 const isAsked = (matrix: Matrix, { matrix: { name, digest } }: Challenge): boolean =>
   matrix.name === name && matrixDigest(matrix) === digest;
-
-/** Which challenge a run answers, and who says that it was issued. */
-export function describeAnswer(challenge: Challenge, { challenge: path }: Flags): string {
-  const { repository, pullRequest, head, expiresAt } = challenge;
-  const change = `${printable(repository.replaceAll(/\s/g, ' '))}${pullRequest === null ? '' : `#${pullRequest}`}`;
-  const which = path === undefined ? 'UNCONFIRMED: check with --challenge' : `the one in ${path}`;
-  const isOver = Date.parse(expiresAt) < Date.now();
-  const over = isOver
-    ? `; it expired at ${expiresAt}, and that the run began before is the signer's word`
-    : '';
-  return `a challenge for ${change} at ${head.slice(0, 12)}, ${which}${over}`;
-}

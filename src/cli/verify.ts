@@ -1,17 +1,14 @@
 /** `qualify verify`: checks a run folder, whoever made it. */
 import { type Command, Option } from 'commander';
 import { QualifyError } from '../errors.js';
-import { attest } from '../manifest/attest.js';
-import { loadSigningKey } from '../manifest/signing-key.js';
-import { judgeTrust } from '../manifest/trust-judgement.js';
 import { type Role, roleSchema } from '../manifest/trust-policy.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import type { Summary } from '../manifest/verification-summary.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
-import { type TrustedVerification, verifyTrusted } from '../manifest/verify-trusted.js';
+import type { TrustedVerification } from '../manifest/verify-trusted.js';
 import { wrap } from '../report/wrap.js';
+import { describeAnswer } from './describe-answer.js';
 import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
-import { describeAnswer, issuedChallenge } from './issued-challenge.js';
 import { answer, answerJson, note } from './output.js';
 
 interface Options {
@@ -102,11 +99,15 @@ function requirePolicy({ trust, role, attestations, attest: file, as }: Options)
   });
 }
 
-function verify(runFolder: string, options: Options): Promise<Verified> {
+/** What few verifications need is loaded by those alone. */
+async function verify(runFolder: string, options: Options): Promise<Verified> {
   const { key, trust, role, attestations } = options;
-  const challenge = issuedChallenge(options);
-  if (trust !== undefined)
+  const isAsked = options.challenge !== undefined || options.matrix !== undefined;
+  const challenge = isAsked ? (await import('./issued-challenge.js')).issuedChallenge(options) : undefined;
+  if (trust !== undefined) {
+    const { verifyTrusted } = await import('../manifest/verify-trusted.js');
     return verifyTrusted(runFolder, { trust, role, attestations, now: new Date(), challenge });
+  }
   return verifyRun(runFolder, { ...(key !== undefined && { key }), ...(challenge && { challenge }) });
 }
 
@@ -114,6 +115,9 @@ function verify(runFolder: string, options: Options): Promise<Verified> {
 async function summarise(run: string, verification: Verified, options: Options): Promise<Summary | null> {
   const { trust } = verification;
   if (options.attest === undefined || trust === undefined) return null;
+  const { attest } = await import('../manifest/attest.js');
+  const { loadSigningKey } = await import('../manifest/signing-key.js');
+  const { judgeTrust } = await import('../manifest/trust-judgement.js');
   const key = await loadSigningKey(options.as);
   const at = new Date();
   const time = at.toISOString();

@@ -78,9 +78,18 @@ const malformed = (what: string, error: unknown): QualifyError => {
   );
 };
 
+/** The schemas as parsers, each made by the first who needs it: `verify` reads thousands of answers. */
+const parsers = new Map<z.ZodType, z.ZodType>();
+
+function parserOf<T>(schema: z.ZodType<T>): z.ZodType<T> {
+  const parser = (parsers.get(schema) ?? z.compile(schema)) as z.ZodType<T>;
+  parsers.set(schema, parser);
+  return parser;
+}
+
 const read = <T>(schema: z.ZodType<T>, what: string, body: string): T => {
   try {
-    return schema.parse(JSON.parse(body));
+    return parserOf(schema).parse(JSON.parse(body));
   } catch (error) {
     throw malformed(what, error);
   }

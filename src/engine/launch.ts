@@ -2,6 +2,7 @@
 import { QualifyError } from '../errors.js';
 import type { Witness } from '../journal/entries.js';
 import { readProps } from './dialect.js';
+import { INHERITED } from './environment.js';
 import { HttpClient } from './http-client.js';
 import { type GroupSpec, ProcessGroup } from './process-group.js';
 
@@ -15,9 +16,6 @@ export interface Launched {
 }
 
 const PROPS_TIMEOUT_MS = 30_000;
-const INHERITED = ['PATH', 'LANG'] as const;
-/** All that reaches an engine: what it inherits, and its own empty folders. Everything else must be a switch of the arm. */
-export const ENVIRONMENT_ALLOWED = [...INHERITED, 'HOME', 'TMPDIR'] as const;
 
 /** What an engine inherits of an environment: by default of our own. */
 export const inheritedVariables = (

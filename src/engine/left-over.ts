@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QualifyError } from '../errors.js';
 import { processesWithVariableLike } from '../machine/procfs.js';
-import { LAUNCH_VARIABLE } from './process-group.js';
+import { LAUNCH_VARIABLE } from './environment.js';
 
 /** What guards get to do their work. */
 const GUARDS_MS = 5000;

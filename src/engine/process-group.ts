@@ -10,6 +10,7 @@ import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
 import { groupMembers, processesWithVariable, processName } from '../machine/procfs.js';
+import { LAUNCH_VARIABLE } from './environment.js';
 
 export interface GroupSpec {
   command: string;
@@ -30,8 +31,6 @@ export interface GroupEnd {
   signal: string | null;
 }
 
-/** Finds descendants that left the group. */
-export const LAUNCH_VARIABLE = 'QUALIFY_LAUNCH';
 const ASK_MS = 5000;
 const KILL_MS = 10_000;
 /** What children get to follow their leader. Those that take longer are named as left behind, so it is ample. */

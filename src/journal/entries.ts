@@ -225,6 +225,27 @@ export const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...base, kind: z.literal('end'), finishedAt: z.iso.datetime(), complete: z.boolean() }),
 ]);
 
+/** `entrySchema.safeParse` for who reads many entries: by a parser that zod compiles for each kind when the first of it comes. */
+export function safeParseEntry(value: unknown): ReturnType<typeof entrySchema.safeParse> {
+  const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
+  const parser = parsers.get(kind) ?? compileKind(kind);
+  const parsed = parser?.safeParse(value);
+  // What is wrong is told by the whole schema, as it tells it everywhere.
+  return parsed?.success ? parsed : entrySchema.safeParse(value);
+}
+
+type KindSchema = (typeof entrySchema.options)[number];
+
+const parsers = new Map<unknown, KindSchema>();
+
+function compileKind(kind: unknown): KindSchema | undefined {
+  const schema = entrySchema.options.find((option) => option.shape.kind.value === kind);
+  if (schema === undefined) return undefined;
+  const parser: KindSchema = z.compile(schema);
+  parsers.set(kind, parser);
+  return parser;
+}
+
 export type Entry = z.infer<typeof entrySchema>;
 export type EntryOf<K extends Entry['kind']> = Extract<Entry, { kind: K }>;
 export type Answer = z.infer<typeof answerSchema>;

@@ -12,7 +12,8 @@ import type { Plan } from '../plan/schema.js';
 import { engineRecipe } from '../revision/recipe.js';
 import type { Draft } from './journal.js';
 
-type Fields = Record<string, string | null>;
+/** Conditions by field; null is unset or unknown. */
+export type Fields = Record<string, string | null>;
 type DraftOf<K extends Draft['kind']> = Extract<Draft, { kind: K }>;
 
 const text = (value: string | number | undefined | null): string | null =>
@@ -79,7 +80,8 @@ function argumentsText(list: readonly string[]): string {
   return json.includes('/') ? `sha256:${sha256(json)}` : json;
 }
 
-function workloadConditions(plan: Plan): Fields {
+/** Those that the plan alone determines: the same in every launch. */
+export function workloadConditions(plan: Plan): Fields {
   const { warmups, samples, parity, minimumOutputTokens, clock } = plan.protocol;
   const ofCells = plan.cells.flatMap((cell): [string, string | null][] => [
     [`prompt.${cell.id}`, text(cell.promptTokens)],
@@ -105,8 +107,16 @@ const isOf =
   (entry: Draft): entry is DraftOf<K> =>
     entry.kind === kind;
 
-/** The conditions that the plan and the entries up to a launch's `ready` determine; null where an entry is missing. */
-export function knownConditions(plan: Plan, entries: readonly Draft[], launch: string): Fields {
+/**
+ * The conditions that the plan and the entries up to a launch's `ready` determine; null where an entry is missing. `workload` are
+ * those of the plan alone.
+ */
+export function knownConditions(
+  plan: Plan,
+  entries: readonly Draft[],
+  launch: string,
+  workload = workloadConditions(plan),
+): Fields {
   const started = entries.filter(isOf('launch')).findLast((entry) => entry.launch === launch);
   const witness = entries.filter(isOf('ready')).findLast((entry) => entry.launch === launch)?.witness;
   const build = entries
@@ -133,6 +143,6 @@ export function knownConditions(plan: Plan, entries: readonly Draft[], launch: s
     'engine.microBatch': optionValue(argv, '--micro-batch'),
     'engine.arguments': text(arm === undefined ? null : argumentsText(arm.arguments)),
     'engine.plantedSlowdown': text(arm?.plantedSlowdownPercent),
-    ...workloadConditions(plan),
+    ...workload,
   };
 }

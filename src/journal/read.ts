@@ -1,7 +1,7 @@
 /** The strict reader of `journal.jsonl`: what it returns kept every rule of the writer, or it throws naming line and field. */
 import { readFileSync } from 'node:fs';
 import { QualifyError } from '../errors.js';
-import { type Entry, entrySchema } from './entries.js';
+import { type Entry, safeParseEntry } from './entries.js';
 
 const invalid = (where: string, message: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_JOURNAL_INVALID', message, {
@@ -11,24 +11,24 @@ const invalid = (where: string, message: string, cause?: unknown): QualifyError 
     cause,
   });
 
-const parseJson = (line: string, where: string): unknown => {
+const parseJson = (line: string, where: () => string): unknown => {
   try {
     return JSON.parse(line);
   } catch (cause) {
-    throw invalid(where, 'A journal line is not JSON.', cause);
+    throw invalid(where(), 'A journal line is not JSON.', cause);
   }
 };
 
-const parseLine = (line: string, where: string): Entry => {
+const parseLine = (line: string, where: () => string): Entry => {
   const value = parseJson(line, where);
-  const result = entrySchema.safeParse(value);
+  const result = safeParseEntry(value);
   if (!result.success) {
     const [issue] = result.error.issues;
     const field = issue?.path.join('.') || '(the entry)';
-    throw invalid(where, `Journal field ${field}: ${issue?.message ?? 'is malformed'}.`, result.error);
+    throw invalid(where(), `Journal field ${field}: ${issue?.message ?? 'is malformed'}.`, result.error);
   }
   if (JSON.stringify(result.data) !== line)
-    throw invalid(where, 'A journal line is not in the form the journal writes.');
+    throw invalid(where(), 'A journal line is not in the form the journal writes.');
   return result.data;
 };
 
@@ -44,17 +44,18 @@ export function parseJournal(text: string, name: string): Entry[] {
   const entries: Entry[] = [];
   let before = -1n;
   for (const [index, line] of lines.entries()) {
-    const where = `${name}:${index + 1}`;
+    const where = (): string => `${name}:${index + 1}`;
     const entry = parseLine(line, where);
-    if (entry.seq !== index) throw invalid(where, `Journal field seq: is ${entry.seq}, must be ${index}.`);
-    const last = entries.at(-1);
+    if (entry.seq !== index) throw invalid(where(), `Journal field seq: is ${entry.seq}, must be ${index}.`);
+    const last = entries[index - 1];
     if (last?.kind === 'end' && (last.complete || entry.kind !== 'resume'))
-      throw invalid(where, 'Something follows the "end" line.');
-    if (BigInt(entry.atNs) < before) throw invalid(where, 'Journal field atNs: time runs backwards.');
+      throw invalid(where(), 'Something follows the "end" line.');
+    const at = BigInt(entry.atNs);
+    if (at < before) throw invalid(where(), 'Journal field atNs: time runs backwards.');
     if ((index === 0) !== (entry.kind === 'session')) {
-      throw invalid(where, 'Journal field kind: "session" is the first line, and only the first.');
+      throw invalid(where(), 'Journal field kind: "session" is the first line, and only the first.');
     }
-    before = BigInt(entry.atNs);
+    before = at;
     entries.push(entry);
   }
   return entries;

@@ -26,7 +26,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 /** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-const CHUNK = Buffer.alloc(CHUNK_BYTES);
+/** Many short files are read into one piece of memory: a piece for each would cost more than its bytes do. */
+const SLAB_BYTES = 16 * CHUNK_BYTES;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** Whether a run may hold a file of this path, relative to its folder. */
@@ -38,8 +39,9 @@ export type EvidenceIndex = ReadonlyMap<string, string>;
 /** Hashes the run folder and writes its index. Call it when every other file is written. */
 export async function writeEvidenceIndex(runFolder: string): Promise<EvidenceIndex> {
   const entries: [string, string][] = [];
+  const slabs = new Slabs();
   for (const path of await listFiles(runFolder)) {
-    if (!UNLISTED.has(path)) entries.push([path, hashFile(runFolder, path).sha256]);
+    if (!UNLISTED.has(path)) entries.push([path, hashFile(runFolder, path, slabs).sha256]);
   }
   const index = new Map(entries);
   await writeFile(join(runFolder, INDEX_FILE), formatIndex(index));
@@ -65,9 +67,10 @@ export function parseIndex(text: string): EvidenceIndex {
     }
     if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);
     // Where case does not count, the second of two such files takes the place of the first.
-    if (folded.has(path.toLowerCase()))
+    const lower = path.toLowerCase();
+    if (folded.has(lower))
       throw invalid(INDEX_FILE, `line ${at + 1} differs from another only in case: ${path}`);
-    folded.add(path.toLowerCase());
+    folded.add(lower);
     index.set(path, sha256);
     previous = path;
   }
@@ -83,26 +86,27 @@ export async function checkClosedSet(
   index: EvidenceIndex,
   kept = new Map<string, Buffer>(),
 ): Promise<number> {
-  const found = new Set(await listFiles(runFolder));
+  const found = new Set(await listFiles(runFolder, '', index));
   for (const path of found) {
     if (!index.has(path) && !UNLISTED.has(path))
       throw invalid(path, `is not listed in ${INDEX_FILE}: it was added later`);
   }
   let bytes = 0;
+  const slabs = new Slabs();
   for (const [path, expected] of index) {
     if (!found.has(path)) throw invalid(path, `is missing; ${INDEX_FILE} lists it`);
-    const { sha256, sizeBytes, whole } = hashFile(runFolder, path);
-    if (whole !== null && bytes + sizeBytes <= MOST_KEPT_BYTES) kept.set(path, whole);
+    const { sha256, sizeBytes, whole } = hashFile(runFolder, path, slabs);
     if (sha256 !== expected)
       throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
+    if (whole !== null && bytes + sizeBytes <= MOST_KEPT_BYTES) kept.set(path, whole);
     bytes += sizeBytes;
   }
   return bytes;
 }
 
 /**
- * Bytes of one listed file, from `kept` or else from the disk, which must still have the digest of the index: what is parsed is what was
- * checked.
+ * Bytes of one listed file: those in `kept`, which `checkClosedSet` hashed where they lie, or else from the disk, which must still have
+ * the digest of the index. What is parsed is what was checked.
  */
 export async function readListed(
   runFolder: string,
@@ -110,50 +114,80 @@ export async function readListed(
   path: string,
   kept: ReadonlyMap<string, Buffer> = new Map(),
 ): Promise<Buffer> {
+  const checked = kept.get(path);
+  if (checked !== undefined) return checked;
   const expected = index.get(path);
   if (expected === undefined)
     throw invalid(path, `is not listed in ${INDEX_FILE}, but this run cannot do without it`);
-  const bytes = kept.get(path) ?? (await readRegular(runFolder, path));
+  const bytes = await readRegular(runFolder, path);
   if (sha256(bytes) !== expected) throw invalid(path, 'changed while it was checked');
   return bytes;
 }
 
 /** Bytes of a file that must be a plain file, not a link to elsewhere, and no longer than any that a run writes. */
 export async function readRegular(runFolder: string, path: string): Promise<Buffer> {
-  return withRegular(runFolder, path, (file, size) => {
-    if (size > MOST_BYTES) throw invalid(path, `is ${size} bytes long; at most ${MOST_BYTES} are read`);
+  return withRegular(runFolder, path, (file, sizeBytes) => {
+    if (sizeBytes > MOST_BYTES)
+      throw invalid(path, `is ${sizeBytes} bytes long; at most ${MOST_BYTES} are read`);
     return readFileSync(file);
   });
 }
 
-/** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused. */
-export async function listFiles(runFolder: string, below = ''): Promise<string[]> {
+/** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused; names in `known` are not odd. */
+export async function listFiles(
+  runFolder: string,
+  below = '',
+  known: EvidenceIndex = new Map(),
+): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;
-    if (!PATH.test(path)) throw invalid(JSON.stringify(path), 'has a name that no run writes');
-    if (entry.isDirectory()) paths.push(...(await listFiles(runFolder, `${path}/`)));
+    if (!known.has(path) && !PATH.test(path)) throw invalid(JSON.stringify(path), 'has a name that no run writes');
+    if (entry.isDirectory()) paths.push(...(await listFiles(runFolder, `${path}/`, known)));
     else if (entry.isFile()) paths.push(path);
     else throw invalid(path, 'is not a plain file: links and devices are refused');
   }
   return paths.sort();
 }
 
+/** Memory to read into. What was taken stays as it is: nothing is read over it. */
+class Slabs {
+  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #taken = 0;
+
+  /** Where the next bytes may go, `CHUNK_BYTES` of them. */
+  free(): Buffer {
+    if (SLAB_BYTES - this.#taken < CHUNK_BYTES) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+      this.#taken = 0;
+    }
+    return this.#slab.subarray(this.#taken, this.#taken + CHUNK_BYTES);
+  }
+
+  /** Keeps the first bytes of `free` as they are. */
+  take(sizeBytes: number): void {
+    this.#taken += sizeBytes;
+  }
+}
+
 /** In pieces: a log may be larger than memory. */
 function hashFile(
   runFolder: string,
   path: string,
+  slabs: Slabs,
 ): { sha256: string; sizeBytes: number; whole: Buffer | null } {
   return withRegular(runFolder, path, (file, size) => {
-    const first = readSync(file, CHUNK);
+    const chunk = slabs.free();
+    const first = readSync(file, chunk);
     if (first === size && size < CHUNK_BYTES) {
-      const whole = Buffer.from(CHUNK.subarray(0, first));
+      const whole = chunk.subarray(0, first);
+      slabs.take(first);
       return { sha256: sha256(whole), sizeBytes: first, whole };
     }
     const hash = createHash('sha256');
     let sizeBytes = 0;
-    for (let length = first; length > 0; length = readSync(file, CHUNK)) {
-      hash.update(CHUNK.subarray(0, length));
+    for (let length = first; length > 0; length = readSync(file, chunk)) {
+      hash.update(chunk.subarray(0, length));
       sizeBytes += length;
     }
     return { sha256: hash.digest('hex'), sizeBytes, whole: null };
@@ -166,7 +200,8 @@ function withRegular<T>(runFolder: string, path: string, use: (file: number, siz
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   let file: number;
   try {
-    file = openSync(join(runFolder, path), flags);
+    // Paths of a run are in their shortest form; `join` would look for that once more.
+    file = openSync(`${runFolder}/${path}`, flags);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
     throw invalid(

@@ -3,7 +3,7 @@
  * model, engine and workload what plan and journal say. What was looked up on the machine nobody can look up again.
  */
 import type { Entry, EntryOf } from '../journal/entries.js';
-import { knownConditions } from '../journal/known-conditions.js';
+import { type Fields, knownConditions, workloadConditions } from '../journal/known-conditions.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { JOURNAL_FILE } from './run-folder.js';
@@ -13,20 +13,32 @@ const OF_RECIPE = ['build.type', 'build.flags', 'build.defines'];
 
 /** Throws a `QualifyError` (exit `invalid`) at the first conditions that are in a wrong place or do not follow. */
 export function replayConditions(plan: Plan, entries: readonly Entry[]): void {
-  for (const [at, entry] of entries.entries()) {
-    if (entry.kind === 'conditions') checkConditions(plan, entries.slice(0, at), entry);
+  const workload = workloadConditions(plan);
+  // What was asked in the launches before says nothing of conditions.
+  const earlier: Entry[] = [];
+  let kinds = new Set<Entry['kind']>();
+  for (const entry of entries) {
+    if (entry.kind === 'launch') kinds = new Set();
+    if (entry.kind === 'conditions') checkConditions(plan, workload, earlier, kinds, entry);
+    kinds.add(entry.kind);
+    if (entry.kind !== 'control' && entry.kind !== 'sample') earlier.push(entry);
   }
 }
 
-function checkConditions(plan: Plan, earlier: readonly Entry[], entry: EntryOf<'conditions'>): void {
+/** `kinds` are those of the entries since the last launch. */
+function checkConditions(
+  plan: Plan,
+  workload: Fields,
+  earlier: readonly Entry[],
+  kinds: ReadonlySet<Entry['kind']>,
+  entry: EntryOf<'conditions'>,
+): void {
   const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
-  const started = earlier.findLastIndex(({ kind }) => kind === 'launch');
-  const kinds = earlier.slice(Math.max(0, started)).map(({ kind }) => kind);
-  if (!kinds.includes('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
-  if (kinds.includes('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
-  if (kinds.includes('control') || kinds.includes('sample'))
+  if (!kinds.has('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
+  if (kinds.has('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
+  if (kinds.has('control') || kinds.has('sample'))
     throw wrong(`tells conditions of ${entry.launch} after it was asked something`);
-  const known = knownConditions(plan, earlier, entry.launch);
+  const known = knownConditions(plan, earlier, entry.launch, workload);
   for (const [field, value] of Object.entries(known)) {
     if (value === null && OF_RECIPE.includes(field)) continue;
     const told = entry.fields[field] ?? null;

@@ -3,6 +3,7 @@
  * the journal stands in the engine's own answer. The bodies are read by the code that read them live.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { sha256 } from '../digest.js';
 import { completionBody, readCompletion, readProps } from '../engine/dialect.js';
 import { QualifyError } from '../errors.js';
 import type { Answer, Entry, EntryOf } from '../journal/entries.js';
@@ -10,7 +11,7 @@ import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { findPrompt } from '../plan/find-prompt.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptDigest, promptTokens } from '../plan/prompts.js';
-import type { Plan, Prompt } from '../plan/schema.js';
+import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { replayEvidence } from './replay-evidence.js';
@@ -22,8 +23,8 @@ type Read = (path: string) => Promise<Buffer>;
 /** A request as the plan and the purpose determine it, without the prompt. */
 type Asked = Omit<Parameters<typeof completionBody>[0], 'tokens'>;
 
-/** Body of a request for a prompt in a launch. */
-type BodyOf = (prompt: Prompt, launch: string, asked: Asked) => string;
+/** SHA-256 of the body of a request for a prompt in a launch. */
+type BodyDigestOf = (prompt: Prompt, launch: string, asked: Asked) => string;
 
 /** Checks every exchange of the journal. Returns how many there were. Throws a `QualifyError` (exit `invalid`). */
 export async function replayExchanges(
@@ -33,7 +34,8 @@ export async function replayExchanges(
   read: Read,
 ): Promise<number> {
   replayEvidence(entries, index);
-  const bodyOf = memoizeBodies(plan);
+  const cells = new Map(plan.cells.toReversed().map((cell) => [cell.id, cell]));
+  const bodyDigestOf = memoizeBodies(plan);
   const ready = new Map<string, EntryOf<'ready'>>();
   let exchanges = 0;
   for (const entry of entries) {
@@ -42,18 +44,26 @@ export async function replayExchanges(
       ready.set(entry.launch, entry);
     }
     if (entry.kind === 'counters') await checkCounters(entry, ready.get(entry.launch), read);
-    for (const { answer, body } of exchangesOf(plan, entry, bodyOf)) {
-      await checkExchange(entry, answer, body, read);
+    if (entry.kind !== 'sample' && entry.kind !== 'control') continue;
+    const digest = askedBy(plan, cells, entry, bodyDigestOf);
+    for (const answer of entry.kind === 'sample' ? [entry.answer] : [entry.first, entry.second]) {
+      checkRequest(entry, answer, digest);
+      await checkAnswer(entry, answer, read);
       exchanges += 1;
     }
   }
   return exchanges;
 }
 
-function exchangesOf(plan: Plan, entry: Entry, bodyOf: BodyOf): { answer: Answer; body: string }[] {
-  if (entry.kind !== 'sample' && entry.kind !== 'control') return [];
+/** Digest of the body that an entry's requests must have. */
+function askedBy(
+  plan: Plan,
+  cells: ReadonlyMap<string, PlannedCell>,
+  entry: EntryOf<'sample'> | EntryOf<'control'>,
+  bodyDigestOf: BodyDigestOf,
+): string {
   const prompt = findPrompt(plan, entry.prompt);
-  const cell = plan.cells.find((candidate) => candidate.id === prompt?.cell);
+  const cell = prompt && cells.get(prompt.cell);
   const purpose = entry.kind === 'sample' ? entry.purpose : 'control';
   const planned =
     prompt?.kind === purpose && promptDigest(plan, prompt.id, entry.launch) === entry.promptSha256;
@@ -66,31 +76,32 @@ function exchangesOf(plan: Plan, entry: Entry, bodyOf: BodyOf): { answer: Answer
   if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
     throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
-  const asked = {
+  return bodyDigestOf(prompt, entry.launch, {
     chunk: cell.chunk,
     generatedTokens: generatedTokens(plan, cell, purpose),
     probabilities: askedProbabilities(plan),
-  };
-  const body = bodyOf(prompt, entry.launch, { ...asked, reuseCache: entry.kind === 'control' });
-  if (entry.kind === 'sample') return [{ answer: entry.answer, body }];
-  return [entry.first, entry.second].map((answer) => ({ answer, body }));
+    reuseCache: entry.kind === 'control',
+  });
 }
 
-async function checkExchange(entry: Entry, answer: Answer, asked: string, read: Read): Promise<void> {
-  const { path } = answer.request;
-  if ((await read(path)).toString('utf8') !== asked) {
-    throw invalid(
-      path,
-      `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`,
-    );
-  }
-  const body = (await read(answer.response.path)).toString('utf8');
-  const { clientMs: _clock, request: _request, response: _response, ...recorded } = answer;
-  const said = readLive(answer.response.path, () => readCompletion(body));
-  const field = firstDifference(recorded, said);
-  if (field !== null) {
-    throw wrong(entry, `says another ${field} than the engine's answer in ${answer.response.path}`);
-  }
+/** The request has the digest of the very bytes that the plan asks for: `replayEvidence` held it to the index, and the index was held to the files. */
+function checkRequest(entry: Entry, { request }: Answer, digest: string): void {
+  if (request.sha256 === digest) return;
+  throw invalid(
+    request.path,
+    `does not ask what the plan says at line ${entry.seq + 1} of the journal: prompt, length, chunk or cache differ`,
+  );
+}
+
+/** What of an answer is not in the engine's own. */
+const OF_CLIENT: ReadonlySet<string> = new Set(['clientMs', 'request', 'response']);
+
+async function checkAnswer(entry: Entry, answer: Answer, read: Read): Promise<void> {
+  const { path } = answer.response;
+  const body = (await read(path)).toString('utf8');
+  const said = readLive(path, () => readCompletion(body));
+  const field = firstDifference<Partial<Answer>>(answer, said, OF_CLIENT);
+  if (field !== null) throw wrong(entry, `says another ${field} than the engine's answer in ${path}`);
 }
 
 async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
@@ -128,26 +139,49 @@ function readLive<T>(path: string, parse: () => T): T {
   }
 }
 
-/** Name of the first field that differs, or null; one that only one of them has differs. */
-function firstDifference<T extends object>(recorded: T, said: T): string | null {
-  const [ours, theirs] = [new Map(Object.entries(recorded)), new Map(Object.entries(said))];
-  for (const field of new Set([...theirs.keys(), ...ours.keys()])) {
-    if (!isDeepStrictEqual(theirs.get(field), ours.get(field))) return field;
-  }
-  return null;
+/** Name of the first field that differs, or null; one that only one of them has differs. Those in `apart` are not compared. */
+function firstDifference<T extends object>(
+  recorded: T,
+  said: T,
+  apart: ReadonlySet<string> = new Set(),
+): string | null {
+  const differs = (field: string): boolean => {
+    const [ours, theirs] = [valueOf(recorded, field), valueOf(said, field)];
+    return !apart.has(field) && !Object.is(ours, theirs) && !isDeepStrictEqual(theirs, ours);
+  };
+  return Object.keys(said).find(differs) ?? Object.keys(recorded).find(differs) ?? null;
 }
 
-/** The body of a request is the same in each launch, but for warm-ups, which are new in each: it is made once. */
-function memoizeBodies(plan: Plan): BodyOf {
-  const made = new Map<string, string>();
+const valueOf = (from: object, field: string): unknown =>
+  Object.hasOwn(from, field) ? from[field as keyof typeof from] : undefined;
+
+/** The body of a request is the same in each launch, but for warm-ups, which have a new salt in each: the rest is spelt once. */
+function memoizeBodies(plan: Plan): BodyDigestOf {
+  const digests = new Map<string, string>();
+  const spelt = new Map<string, { head: string; rest: string }>();
+  const bodyOf = (prompt: Prompt, tokens: Uint32Array, asked: Asked): string => {
+    if (prompt.kind !== 'warmup' || prompt.saltTokens >= tokens.length)
+      return completionBody({ ...asked, tokens: [...tokens] });
+    const known = spelt.get(prompt.id) ?? withoutSalt(completionBody({ ...asked, tokens: [...tokens] }), prompt);
+    spelt.set(prompt.id, known);
+    return `${known.head}${tokens.subarray(0, prompt.saltTokens).join(',')}${known.rest}`;
+  };
   return (prompt, launch, asked) => {
     const key = prompt.kind === 'warmup' ? null : `${prompt.id} ${asked.reuseCache}`;
-    const known = key === null ? undefined : made.get(key);
+    const known = key === null ? undefined : digests.get(key);
     if (known !== undefined) return known;
-    const body = completionBody({ ...asked, tokens: [...promptTokens(plan, prompt.id, launch)] });
-    if (key !== null) made.set(key, body);
-    return body;
+    const digest = sha256(bodyOf(prompt, promptTokens(plan, prompt.id, launch), asked));
+    if (key !== null) digests.set(key, digest);
+    return digest;
   };
+}
+
+/** What stands in a body before the first token, and what from the comma on that ends the salt. */
+function withoutSalt(body: string, { saltTokens }: Prompt): { head: string; rest: string } {
+  const begin = body.indexOf('[') + 1;
+  let end = begin;
+  for (let count = 0; count < saltTokens; count += 1) end = body.indexOf(',', end + 1);
+  return { head: body.slice(0, begin), rest: body.slice(end) };
 }
 
 const wrong = (entry: Entry, why: string): QualifyError =>

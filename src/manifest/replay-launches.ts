@@ -3,8 +3,7 @@
  * look. Their order, with those that were lost and repeated, is in `replay-order.ts`.
  */
 import { standingEntries } from '../analysis/lost-launches.js';
-import { ENVIRONMENT_ALLOWED } from '../engine/launch.js';
-import { LAUNCH_VARIABLE } from '../engine/process-group.js';
+import { ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE } from '../engine/environment.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
@@ -48,7 +47,7 @@ function checkOneAtATime(entries: readonly Entry[]): void {
 
 /** The look follows the last launch of its round at once, unless the session broke there or the journal was cut off there. */
 function checkLooks(plan: Plan, entries: readonly Entry[]): void {
-  const broken = new Set(entries.flatMap((entry) => (entry.kind === 'failure' ? [entry.launch] : [])));
+  const broken = new Set(entries.filter((entry) => entry.kind === 'failure').map(({ launch }) => launch));
   let launch: EntryOf<'launch'> | undefined;
   for (const [at, entry] of entries.entries()) {
     if (entry.kind === 'launch') launch = entry;

@@ -6,7 +6,7 @@ import { guardPath } from '../machine/guard.js';
 import { exists, unwritable } from '../machine/write-new.js';
 import { makeTemporaryFolder } from '../make-folder.js';
 import { readRegular } from './evidence-index.js';
-import { type Extracted, type ExtractOptions, extractArchive, refusedArchive } from './extract-archive.js';
+import type { Extracted, ExtractOptions } from './extract-archive.js';
 import { PLAN_FILE, parseJson } from './run-folder.js';
 import { type Verification, type VerifyOptions, verifyRun } from './verify.js';
 
@@ -33,6 +33,7 @@ export async function unpackRun(
   if (out !== undefined) await requireNothing(out);
   const beside = out === undefined ? '.' : dirname(out);
   return inScratch(await scratchBeside(resolve(beside)), async (scratch) => {
+    const { extractArchive } = await archives();
     const extracted = await extractArchive(archive, scratch, options);
     const folder = join(scratch, extracted.session);
     await requireName(archive, extracted.session, folder);
@@ -61,12 +62,16 @@ export async function withRunFolder<T>(
   if (!found?.isFile()) return work(path);
   const scratch = makeTemporaryFolder('qualify-unpack-');
   return inScratch(scratch, async () => {
+    const { extractArchive } = await archives();
     const { session } = await extractArchive(path, scratch, options);
     const folder = join(scratch, session);
     await requireName(path, session, folder);
     return work(folder);
   });
 }
+
+/** What reads archives: loaded when there is one, which most runs that are verified are not. */
+const archives = () => import('./extract-archive.js');
 
 const namedSchema = z.object({ session: z.string() });
 
@@ -77,6 +82,7 @@ const namedSchema = z.object({ session: z.string() });
 async function requireName(archive: string, session: string, folder: string): Promise<void> {
   const named = parseJson(PLAN_FILE, await readRegular(folder, PLAN_FILE), namedSchema);
   if (named.session === session) return;
+  const { refusedArchive } = await archives();
   throw refusedArchive(archive, `calls ${session} what is of the session ${named.session}`);
 }
 

@@ -26,7 +26,26 @@ function tableOf({ seed, vocabulary }: Source): ZipfTable {
   return lastTable.table;
 }
 
+/** Prompts of one (seed, vocabulary) that were drawn last: `verify` makes the plan again, and then its requests. */
+const lastDrawn = { key: '', tokens: 0, ids: new Map<string, Uint32Array>() };
+const MOST_DRAWN_TOKENS = 2 ** 22;
+
+/** The ids by the rule. They may be given to another, too: nobody may change them. */
 function drawTokens(source: Source, shape: PromptShape): Uint32Array {
+  const key = `${source.seed}:${source.vocabulary}`;
+  if (lastDrawn.key !== key) Object.assign(lastDrawn, { key, tokens: 0, ids: new Map() });
+  const name = `${shape.tokens}:${shape.saltTokens}:${shape.id}`;
+  const known = lastDrawn.ids.get(name);
+  if (known !== undefined) return known;
+  const ids = drawAnew(source, shape);
+  if (lastDrawn.tokens + ids.length <= MOST_DRAWN_TOKENS) {
+    lastDrawn.tokens += ids.length;
+    lastDrawn.ids.set(name, ids);
+  }
+  return ids;
+}
+
+function drawAnew(source: Source, shape: PromptShape): Uint32Array {
   const stream = new Stream(source.seed, `prompt:${shape.id}`);
   const table = tableOf(source);
   const ids = new Uint32Array(shape.tokens);
@@ -75,11 +94,24 @@ function promptOf(plan: Plan, promptId: string): Prompt {
  * @throws QualifyError `ERR_QUALIFY_PLAN_INVALID` (exit 16) when the plan has no such prompt or another digest.
  */
 export function promptTokens(plan: Plan, promptId: string, launch?: string): Uint32Array {
-  const ids = plannedTokens(plan, promptId);
+  const ids = plannedTokens(plan, promptId).slice();
   const { kind, saltTokens: salted } = promptOf(plan, promptId);
-  if (kind !== 'warmup' || launch === undefined) return ids.slice();
-  const stream = new Stream(plan.seed, `prompt:${promptId}:${plan.session}:${launch}`);
-  return ids.map((id, at) => (at < salted ? stream.below(plan.vocabulary) : id));
+  if (kind !== 'warmup' || launch === undefined) return ids;
+  ids.set(saltOf(plan, promptId, launch, Math.min(salted, ids.length)));
+  return ids;
+}
+
+/** The salt that was drawn last: who asks for the digest of a warm-up asks for its ids next. */
+let lastSalt: { key: string; ids: Uint32Array } | undefined;
+
+function saltOf({ seed, session, vocabulary }: Plan, promptId: string, launch: string, count: number): Uint32Array {
+  const label = `prompt:${promptId}:${session}:${launch}`;
+  const key = `${seed}:${vocabulary}:${count}:${label}`;
+  if (lastSalt?.key === key) return lastSalt.ids;
+  const stream = new Stream(seed, label);
+  const ids = Uint32Array.from({ length: count }, () => stream.below(vocabulary));
+  lastSalt = { key, ids };
+  return ids;
 }
 
 /** Digests of warm-ups by prompt and launch: each is asked for at every look. */

@@ -9,7 +9,8 @@ const wordsPerBlock = 8;
 export class Stream {
   readonly #prefix: string;
   #block = Buffer.alloc(0);
-  #next = wordsPerBlock;
+  /** Byte of the block at which the next word begins. */
+  #next = 4 * wordsPerBlock;
   #counter = 0;
 
   /** `seed` names the session's randomness, `label` what this stream is for. */
@@ -19,11 +20,13 @@ export class Stream {
 
   /** The next unsigned 32-bit word. */
   word(): number {
-    if (this.#next === wordsPerBlock) {
+    if (this.#next === 4 * wordsPerBlock) {
       this.#block = hash('sha256', `${this.#prefix}${this.#counter++}`, 'buffer');
       this.#next = 0;
     }
-    return this.#block.readUInt32LE(4 * this.#next++);
+    const word = this.#block.readUInt32LE(this.#next);
+    this.#next += 4;
+    return word;
   }
 
   /** A whole number in [0, limit), limit up to 2^21. Exact in doubles; the bias is below limit / 2^32. */
