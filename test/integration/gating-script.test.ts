@@ -16,8 +16,10 @@ const [, filter = ''] =
 function verified(run: string): { statement: Statement } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(harnessFolder, 'bin', 'qualify.js'), 'verify', join(manifests, run), '--json']
-      .concat(['--key', join(manifests, 'golden.pub')]),
+    [join(harnessFolder, 'bin', 'qualify.js'), 'verify', join(manifests, run), '--json'].concat([
+      '--key',
+      join(manifests, 'golden.pub'),
+    ]),
     { encoding: 'utf8' },
   );
   assert.equal(status, 0, stderr);
