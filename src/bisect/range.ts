@@ -103,11 +103,14 @@ export async function findRange(repository: string, goodName: string, badName: s
 }
 
 /** The first line of a commit's message. */
-export const subjectOf = (repository: string, commit: string): Promise<string> =>
-  git(repository, 'show', '--no-patch', '--format=%s', commit);
+export async function subjectOf(repository: string, commit: string): Promise<string> {
+  const text = await git(repository, 'rev-list', '--max-count=1', '--encoding=UTF-8', '--format=%s', commit);
+  // The first line is `commit`, and its name.
+  return text.slice(text.indexOf('\n') + 1);
+}
 
 /** Parents of a commit, the first one first. */
 export async function parentsOf(repository: string, commit: string): Promise<string[]> {
-  const text = await git(repository, 'show', '--no-patch', '--format=%P', commit);
-  return text.split(' ').filter((parent) => parent !== '');
+  const text = await git(repository, 'rev-parse', `${commit}^@`);
+  return text.split('\n').filter((parent) => parent !== '');
 }

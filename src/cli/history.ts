@@ -97,9 +97,9 @@ export function register(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      `\nEvery run is verified once; what was found is kept in ${HISTORY_FILE},` +
-        '\nwhich can be deleted at any time. A run that changed since is verified again,' +
-        '\nand one that does not verify is named and left out.' +
+      `\nA run that verifies is not verified again until it changes; what was found is` +
+        `\nkept in ${HISTORY_FILE}, which can be deleted at any time. A run that` +
+        '\ndoes not verify is named and left out, and looked at again the next time.' +
         '\n\nOnly rates of one build, workload, model and machine are set side by side:' +
         '\nwhere their level changes, the machine changed. To compare revisions, measure' +
         '\nthem in one session: qualify pr.',

@@ -1,6 +1,7 @@
 /** The manual page, made of what `--help` says, so that the two cannot differ. */
 import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
+import { SIGNER_KEY_VARIABLE, SIGNER_VARIABLE } from '../manifest/external-signer.js';
 
 /** Text for roff: no backslash, leading dot or quote of it is a request, and a minus is one that can be pasted. */
 const roff = (text: string): string =>
@@ -80,5 +81,10 @@ export function renderManPage(program: Command): string {
     item('$XDG_CACHE_HOME/qualify', 'builds and models'),
     '.SH ENVIRONMENT',
     item('NO_COLOR, FORCE_COLOR', 'colour never, or always'),
+    item(
+      SIGNER_VARIABLE,
+      'program that signs in the place of a key of yours: a key in an agent, a token or a service',
+    ),
+    item(SIGNER_KEY_VARIABLE, 'the public key of that program'),
   ].join('\n')}\n`;
 }

@@ -1,10 +1,9 @@
 /** Looks for runs in folders and verifies each in full. Nothing that it finds is left out of what it answers. */
-import { randomUUID } from 'node:crypto';
 import { lstat, readdir, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
+import { NO_KEYS } from '../manifest/no-keys.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
@@ -78,10 +77,8 @@ function unreadable(error: unknown): null {
   throw error;
 }
 
-/** No key of the one who runs the gate says anything here: who may sign is the trust policy's to say. */
-const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
-
 async function verifiedRun(path: string): Promise<VerifiedRun> {
+  // Who may sign is the trust policy's to say.
   const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
   const [first] = statement.subject;
   if (first === undefined || !('sha256' in first.digest))

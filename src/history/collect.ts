@@ -1,10 +1,11 @@
-/** Brings the index up to what lies in the run folders: what did not change since it was checked is taken from it, the rest is verified. */
+/** Brings the index up to what lies in the run folders: what held and did not change since is taken from it, the rest is verified. */
 import { relative } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
+import { NO_KEYS } from '../manifest/no-keys.js';
 import { verifyRun } from '../manifest/verify.js';
 import { type ReadIndex, readIndex, writeIndex } from './index-file.js';
-import { lineOf, type RunLine, type Seen } from './run-line.js';
+import { type GoodLine, lineOf, type RunLine, type Seen } from './run-line.js';
 import { findRuns, stampOf } from './scan.js';
 
 export interface CollectOptions {
@@ -39,8 +40,10 @@ function systemCode(error: unknown): string {
 
 async function check(seen: Seen, runFolder: string): Promise<RunLine> {
   try {
-    return lineOf(seen, await verifyRun(runFolder));
+    return lineOf(seen, await verifyRun(runFolder, { keyFolder: NO_KEYS }));
   } catch (error) {
+    // A full disk of ours says nothing about a run.
+    if (error instanceof QualifyError && error.exit === 'infrastructure') throw error;
     const code = error instanceof QualifyError ? error.code : systemCode(error);
     return { ...seen, holds: false, code, message: (error as Error).message };
   }
@@ -49,7 +52,7 @@ async function check(seen: Seen, runFolder: string): Promise<RunLine> {
 async function lookAt(
   runFolder: string,
   root: string,
-  known: ReadonlyMap<string, RunLine>,
+  known: ReadonlyMap<string, GoodLine>,
   onCheck: () => void,
 ): Promise<{ line: RunLine; isNew: boolean }> {
   const folder = relative(root, runFolder);
@@ -70,7 +73,7 @@ async function lookAt(
   return { line: after === stamp ? line : { ...line, stamp: '0'.repeat(64) }, isNew: true };
 }
 
-function keep(path: string, lines: readonly RunLine[]): string | null {
+function keep(path: string, lines: readonly GoodLine[]): string | null {
   try {
     writeIndex(path, lines);
     return null;
@@ -97,6 +100,7 @@ export async function collectRuns(options: CollectOptions): Promise<Collected> {
   // Runs that were asked for another time stay in the index; a line too many is harmless, since only found folders are told of.
   const now = new Set(lines.map(({ folder }) => folder));
   const others = index.lines.filter(({ folder }) => !now.has(folder));
-  const notKept = checked > 0 || index.unreadable > 0 ? keep(options.indexPath, [...lines, ...others]) : null;
+  const kept = [...lines.filter((line) => line.holds), ...others];
+  const notKept = checked > 0 || index.unreadable > 0 ? keep(options.indexPath, kept) : null;
   return { lines, checked, unreadable: index.unreadable, notKept };
 }

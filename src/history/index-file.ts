@@ -1,22 +1,22 @@
-/** `.qualify/history.jsonl`: what is known of past runs, a line a run. It can be deleted at any time, and is made again from the run folders. */
+/** `.qualify/history.jsonl`: what is known of past runs that hold, a line a run. It can be deleted at any time, and is made again from the run folders. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeWhole } from '../journal/write-whole.js';
 import { makeFolder } from '../make-folder.js';
-import { type RunLine, runLineSchema } from './run-line.js';
+import { type GoodLine, goodLineSchema } from './run-line.js';
 
 /** Path from the folder that qualify is called in. */
 export const HISTORY_FILE = join('.qualify', 'history.jsonl');
 
 /** Lines of an index, and how many could not be read, so that their runs are checked again. */
 export interface ReadIndex {
-  lines: RunLine[];
+  lines: GoodLine[];
   unreadable: number;
 }
 
-function parseLine(text: string): RunLine | null {
+function parseLine(text: string): GoodLine | null {
   try {
-    return runLineSchema.parse(JSON.parse(text));
+    return goodLineSchema.parse(JSON.parse(text));
   } catch {
     return null;
   }
@@ -39,7 +39,7 @@ export function readIndex(path: string): ReadIndex {
 }
 
 /** Writes an index, whole or not at all. @throws the system's error */
-export function writeIndex(path: string, lines: readonly RunLine[]): void {
+export function writeIndex(path: string, lines: readonly GoodLine[]): void {
   makeFolder(dirname(path));
   const partial = `${path}.${process.pid}.partial`;
   try {
@@ -47,7 +47,7 @@ export function writeIndex(path: string, lines: readonly RunLine[]): void {
     try {
       writeWhole(
         file,
-        Buffer.from(lines.map((line) => `${JSON.stringify(runLineSchema.parse(line))}\n`).join('')),
+        Buffer.from(lines.map((line) => `${JSON.stringify(goodLineSchema.parse(line))}\n`).join('')),
       );
       fsyncSync(file);
     } finally {

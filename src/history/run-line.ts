@@ -78,19 +78,17 @@ export const goodLineSchema = seenSchema.extend({
   cells: z.array(lineCellSchema),
 });
 
-/** A run folder of which nothing is believed. */
-export const badLineSchema = seenSchema.extend({
-  holds: z.literal(false),
-  code: z.string(),
-  message: z.string(),
-});
-
-export const runLineSchema = z.discriminatedUnion('holds', [goodLineSchema, badLineSchema]);
-
 export type Seen = z.infer<typeof seenSchema>;
 export type GoodLine = z.infer<typeof goodLineSchema>;
-export type BadLine = z.infer<typeof badLineSchema>;
-export type RunLine = z.infer<typeof runLineSchema>;
+
+/** A run folder of which nothing is believed. Never kept: it is checked again the next time, since what was in the way may be gone. */
+export interface BadLine extends Seen {
+  holds: false;
+  code: string;
+  message: string;
+}
+
+export type RunLine = GoodLine | BadLine;
 export type LineCell = z.infer<typeof lineCellSchema>;
 type Rate = z.infer<typeof rateSchema>;
 

@@ -1,9 +1,9 @@
 /** Looks for run folders, and takes the stamp by which a changed one is noticed. */
 import { lstatSync, readdirSync } from 'node:fs';
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
-import { MANIFEST_FILE } from '../manifest/evidence-index.js';
+import { MANIFEST_FILE, readRegular } from '../manifest/evidence-index.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
 
 const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
@@ -37,6 +37,6 @@ function listing(folder: string, inside = ''): string[] {
 
 /** See `stamp` of a line of the index. @throws the system's error when the folder cannot be read */
 export async function stampOf(runFolder: string): Promise<string> {
-  const manifest = await readFile(join(runFolder, MANIFEST_FILE)).catch(() => Buffer.alloc(0));
+  const manifest = await readRegular(runFolder, MANIFEST_FILE).catch(() => Buffer.alloc(0));
   return sha256([sha256(manifest), ...listing(runFolder).toSorted()].join('\n'));
 }

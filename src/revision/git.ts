@@ -2,8 +2,16 @@
 import { execa } from 'execa';
 import { QualifyError } from '../errors.js';
 
-/** Worktrees of a revision under test must not run that revision's or the user's hooks. */
-const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never'];
+/**
+ * Worktrees of a revision under test must not run that revision's or the user's hooks, `core.fsmonitor` among them, which also says what
+ * changed. What the user likes to see must not come between what is parsed.
+ */
+const SAFE = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'protocol.ext.allow=never',
+  'log.showSignature=false',
+].flatMap((setting) => ['-c', setting]);
 /** What differs from the user's environment; undefined takes a variable away. */
 export const GIT_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',

@@ -61,7 +61,8 @@ const IN_BUILD_FOLDER = /^(\?\?|!!) (kernels|native)\/(.*\/)?build(-[^/]*)?\//;
 async function isDirty(folder: string): Promise<boolean> {
   const status = await git(
     folder,
-    ...['status', '--porcelain', '--untracked-files=all', '--ignored=matching', '--', ...SOURCE_FOLDERS],
+    ...['status', '--porcelain', '--untracked-files=all', '--ignored=matching', '--ignore-submodules=none'],
+    ...['--', ...SOURCE_FOLDERS],
     ...TEST_FOLDERS.map((tests) => `:(exclude)${tests}`),
   );
   return status.split('\n').some((line) => line !== '' && !IN_BUILD_FOLDER.test(line));

@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Home } from '../support/run-cli.js';
 import { goldenNames, MANIFESTS, renderGolden } from './golden.js';
 
 describe('the golden runs', () => {
+  // A folder of keys that nobody can use: nothing of the user's may count here.
+  const user = new Home();
+  const configBefore = process.env.XDG_CONFIG_HOME;
+  before(() => {
+    process.env.XDG_CONFIG_HOME = user.environment.XDG_CONFIG_HOME;
+    mkdirSync(user.path('config', 'qualify', 'keys'), { recursive: true });
+    writeFileSync(user.path('config', 'qualify', 'keys', 'bob.pub'), 'no key\n');
+  });
+  after(() => {
+    if (configBefore === undefined) delete process.env.XDG_CONFIG_HOME;
+    else process.env.XDG_CONFIG_HOME = configBefore;
+    user.remove();
+  });
+
   test('are a pass, a fail and a refusal', () => {
     const results = goldenNames().map(
       (name) => JSON.parse(readFileSync(join(MANIFESTS, `${name}.verdict.json`), 'utf8')).result,

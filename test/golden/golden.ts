@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sealedOf } from '../../src/cli/report.js';
 import { harnessFolder } from '../../src/harness.js';
+import { NO_KEYS } from '../../src/manifest/no-keys.js';
 import { withRunFolder } from '../../src/manifest/unpack.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { type Format, formats, type Render } from '../../src/report/formats.js';
@@ -32,7 +33,9 @@ export const goldenNames = (): string[] =>
 
 /** Text by file of everything that is said of a golden run, after it stood up to every check. */
 export async function renderGolden(name: string): Promise<Map<string, string>> {
-  const verification = await withRunFolder(join(MANIFESTS, `${name}.tar`), (run) => verifyRun(run));
+  const verification = await withRunFolder(join(MANIFESTS, `${name}.tar`), (run) =>
+    verifyRun(run, { keyFolder: NO_KEYS }),
+  );
   const { verdict, ...record } = verification.record;
   const context = { ...record, sealed: sealedOf(verification) };
   const files = new Map<string, string>();

@@ -81,17 +81,17 @@ describe('qualify bisect', () => {
     const good = repository.commitSpeed(FAST, 'c0');
     for (const name of ['c1', 'c2', 'c3']) repository.commitSpeed(SLOW, name);
     const started = start(one, 'bisect', good, 'HEAD');
-    // In the middle of the second session.
-    while (!/next [0-9a-f]{12}.*round 2 of 6/s.test(started.stderr())) {
+    // As soon as the second session measures, however late that is seen.
+    while (!/next [0-9a-f]{12}.*round \d of 6/s.test(started.stderr())) {
       assert.equal(started.child.exitCode, null, started.stderr());
-      await sleep(50);
+      await sleep(10);
     }
-    assert.equal(
-      readdirSync(home.path('cache', 'qualify', 'worktrees')).length,
-      2,
-      'the worktree and its owner',
-    );
     started.child.kill('SIGINT');
+    const worktrees = readdirSync(home.path('cache', 'qualify', 'worktrees'));
+    assert.ok(
+      worktrees.some((name) => name.startsWith('bisect-')),
+      `${worktrees}: nothing to leave`,
+    );
     const { exitCode, stdout } = await started.finished;
     assert.equal(exitCode, 12, started.stderr());
     assert.match(
@@ -102,7 +102,8 @@ describe('qualify bisect', () => {
     const kept = JSON.parse(
       readFileSync(join(repository.folder, '.qualify', 'bisect', id, 'bisect.json'), 'utf8'),
     );
-    assert.deepEqual([kept.result, kept.tried.length], ['interrupted', 1]);
+    assert.equal(kept.result, 'interrupted');
+    assert.ok(kept.tried.length >= 1, JSON.stringify(kept));
     assert.deepEqual(processesWithVariable(home.mark), []);
     assertClean(one);
   });

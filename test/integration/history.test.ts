@@ -1,6 +1,16 @@
 /** `qualify history` by the real CLI, on run folders of many sessions. */
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
 import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
@@ -102,6 +112,42 @@ describe('qualify history', () => {
     assert.doesNotMatch(stdout, /session-00/);
     const json = JSON.parse((await history(home, '--json')).stdout);
     assert.deepEqual([json.runs.length, json.notVerified.length], [1, 1]);
+  });
+
+  test('looks again at a run that did not hold: what was in the way may be gone', async (t) => {
+    const home = await withRuns(t, 2);
+    const first = await history(home);
+    // A file that comes and goes, and leaves the same sizes and times.
+    const journal = home.path('.qualify', 'runs', 'run-00', 'journal.jsonl');
+    const { atime, mtime } = statSync(journal);
+    const bytes = readFileSync(journal);
+    writeFileSync(journal, Buffer.from(bytes).fill(0x20, 10, 11));
+    utimesSync(journal, atime, mtime);
+    assert.match((await history(home, '--rebuild')).stdout, /1 run does not verify/);
+    assert.equal(readFileSync(home.path(INDEX), 'utf8').trimEnd().split('\n').length, 1);
+    writeFileSync(journal, bytes);
+    utimesSync(journal, atime, mtime);
+    assert.equal((await history(home)).stdout, first.stdout);
+  });
+
+  test("is not in the way of a broken file among the user's keys", async (t) => {
+    const home = await withRuns(t, 1);
+    const first = await history(home);
+    mkdirSync(home.path('config', 'qualify', 'keys'), { recursive: true });
+    writeFileSync(home.path('config', 'qualify', 'keys', 'bob.pub'), 'no key\n');
+    const run = home.path('.qualify', 'runs', 'run-00');
+    assert.notEqual((await home.run('verify', run)).exitCode, 0, 'it is where keys are read from');
+    assert.equal((await history(home, '--rebuild')).stdout, first.stdout);
+  });
+
+  test('does not wait at a pipe in the place of a manifest', { timeout: 60_000 }, async (t) => {
+    const home = await withRuns(t, 2);
+    const manifest = home.path('.qualify', 'runs', 'run-00', MANIFEST_FILE);
+    rmSync(manifest);
+    execFileSync('mkfifo', [manifest]);
+    const { stdout } = await history(home);
+    assert.match(stdout, /1 run does not verify and is left out:/);
+    assert.match(stdout, /session-01/);
   });
 
   test('names a run that did not come to its end', async (t) => {

@@ -9,6 +9,8 @@ import { seal } from '../../src/manifest/seal.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { Home } from '../support/run-cli.js';
 
+const STOP_AT_FILE = new URL('../fixtures/stop-at-file.js', import.meta.url).href;
+
 async function sealedRun(t: TestContext): Promise<Home> {
   const home = new Home();
   t.after(() => home.remove());
@@ -64,14 +66,25 @@ for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     const names = readdirSync(home.folder);
     const scratch = (): string[] =>
       readdirSync(home.folder).filter((name) => name.startsWith('.qualify-unpack-'));
-    const { child, finished } = home.start(['unpack', 'a.tar', '--out', 'x']);
-    while (scratch().length === 0 && child.exitCode === null) await sleep(2);
-    // Its first files are there, and the guard is up.
-    while (scratch().some((name) => readdirSync(home.path(name)).length === 0)) await sleep(2);
+    const { child, stderr, finished } = home.start(['unpack', 'a.tar', '--out', 'x'], {
+      environment: { NODE_OPTIONS: `--import ${STOP_AT_FILE}`, STOP_AT: '3' },
+    });
+    while (!stderr().includes('stopped before a new file')) {
+      assert.equal(child.exitCode, null, stderr());
+      await sleep(20);
+    }
+    const [folder = ''] = scratch();
+    assert.equal(
+      readdirSync(home.path(folder), { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      ).length,
+      2,
+    );
     child.kill(signal);
     const { signal: endedBy } = await finished;
     assert.equal(endedBy, signal);
-    for (let tries = 0; tries < 50 && scratch().length > 0; tries += 1) await sleep(100);
+    // The guard has to wake up first.
+    for (let tries = 0; tries < 600 && scratch().length > 0; tries += 1) await sleep(100);
     assert.deepEqual(readdirSync(home.folder), names);
   });
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { QualifyError } from '../../../src/errors.js';
 import type { SuiteLine } from '../../../src/kernels/lines.js';
 import { runSuite } from '../../../src/kernels/suite.js';
-import { processIds } from '../../../src/machine/procfs.js';
+import { processStat } from '../../../src/machine/procfs.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
@@ -55,21 +55,24 @@ it('refuses an exit code and a line that are none of the suite', async (context)
 });
 
 it('leaves nothing running when it is interrupted', async (context) => {
-  const path = await program(context, `echo '${HEADER}'`, 'sleep 61.5 &', 'wait');
+  const started = join(await scratchFolder(context), 'started');
+  const path = await program(context, 'sleep 600 &', `echo $$ $! > '${started}'`, `echo '${HEADER}'`, 'wait');
   const controller = new AbortController();
   const reason = new QualifyError('ERR_QUALIFY_INTERRUPTED', 'interrupted', { exit: 'notMeasured' });
-  const before = new Set(processIds());
-  const run = runSuite(path, [], { signal: controller.signal, onLine: () => controller.abort(reason) });
+  let pids: number[] = [];
+  const run = runSuite(path, [], {
+    signal: controller.signal,
+    onLine: () => {
+      pids = readFileSync(started, 'utf8').trim().split(' ').map(Number);
+      assert.deepEqual(pids.map(isRunning), [true, true]);
+      controller.abort(reason);
+    },
+  });
   assert.equal(await refusal(run), reason);
-  await sleep(300);
-  const left = processIds().filter((pid) => !before.has(pid));
-  for (const pid of left) assert.doesNotMatch(commandOf(pid), /sleep 61\.5/);
+  assert.equal(pids.length, 2);
+  for (let tries = 0; tries < 100 && pids.some(isRunning); tries += 1) await sleep(100);
+  assert.deepEqual(pids.map(isRunning), [false, false]);
 });
 
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    return '';
-  }
-}
+/** Not those that have ended and wait for their parent. */
+const isRunning = (pid: number): boolean => !['Z', 'X', undefined].includes(processStat(pid)?.state);
