@@ -4,10 +4,10 @@ import type { Plan, PlannedCell } from '../plan/schema.js';
 import { fewestRounds, type LogEffect, type LogInterval, logEffect } from './effect.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
-import type { Launch, Sample } from './observations.js';
-import { type Clock, phaseMs, rateOf } from './rate.js';
+import { type Launch, type Sample, samplesOf } from './observations.js';
+import { phaseMs } from './rate.js';
 import { median } from './statistics.js';
-import { retained } from './summary.js';
+import { ratesOf, retained } from './summary.js';
 
 /** Medians over the samples of an arm: what the client saw, what the server claims, and the rest; milliseconds. */
 interface Times {
@@ -66,7 +66,7 @@ interface Apart {
  */
 function apartIn(cell: PlannedCell, base: Launch, head: Launch, unclaimed: number): Apart | null {
   const launches = [base, head].flatMap((launch) => {
-    const samples = retained(cell, [launch]);
+    const samples = samplesOf(launch, cell.id, 'sample');
     const phases = samples.flatMap((sample) => phaseMs(sample.answer, cell.phase, 'wall') ?? []);
     if (phases.length === 0) return [];
     const { gap } = timesOf(cell, samples);
@@ -112,13 +112,10 @@ function effectFindings(
 const leastOf = (bounds: LogInterval | null): number =>
   bounds === null ? 0 : Math.max(bounds.lower, -bounds.upper, 0);
 
-const rates = (samples: readonly Sample[], cell: PlannedCell, clock: Clock): number[] =>
-  samples.flatMap((sample) => rateOf(sample.answer, cell.phase, clock) ?? []);
-
 /** The effect by CPU time may differ from that by wall time, as load does to it, but not be another one. */
-function cpuFindings(cell: PlannedCell, base: readonly Sample[], head: readonly Sample[]): Finding[] {
+function cpuFindings(cell: PlannedCell, base: readonly Launch[], head: readonly Launch[]): Finding[] {
   const [cpu, wall] = (['cpu', 'wall'] as const).map((clock) => {
-    const [left, right] = [rates(base, cell, clock), rates(head, cell, clock)];
+    const [left, right] = [ratesOf(base, cell, clock), ratesOf(head, cell, clock)];
     return left.length === 0 || right.length === 0 ? null : median(right) / median(left);
   });
   if (cpu === undefined || cpu === null) return [];
@@ -143,7 +140,7 @@ function cpuFindings(cell: PlannedCell, base: readonly Sample[], head: readonly 
 function cpuBeyondWall(cell: PlannedCell, launches: readonly Launch[]): Finding[] {
   return launches.flatMap((launch) => {
     const threads = launch.ready?.witness.threads ?? 1;
-    return retained(cell, [launch]).flatMap(({ answer, prompt }) => {
+    return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) => {
       const [cpu, wall] = (['cpu', 'wall'] as const).map((clock) => phaseMs(answer, cell.phase, clock));
       if (cpu == null || wall == null) return [];
       if (cpu <= wall * threads * (1 + limits.cpuShare) + limits.cpuMs) return [];
@@ -169,5 +166,5 @@ export function clockMismatches(
   // Where wall time decides, the effect by CPU time may be another one: a device, or more threads, did the work.
   return clock === 'wall'
     ? [...times, ...impossible]
-    : [...times, ...cpuFindings(cell, left, right), ...impossible];
+    : [...times, ...cpuFindings(cell, base, head), ...impossible];
 }

@@ -64,19 +64,19 @@ function impossibleIn(plan: Plan, cell: PlannedCell, launch: Launch): readonly F
 }
 
 function findImpossible(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
-    const bounds = (['wall', 'cpu'] as const).map((clock) => ({
-      clock,
-      floor: floorOf(plan, launch, clock),
-    }));
-    return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) =>
-      bounds.flatMap(({ clock, floor }) => {
-        const rate = rateOf(answer, cell.phase, clock);
-        if (rate === null || rate <= floor.tokPerSec) return [];
-        const [shown, most] = [rate, floor.tokPerSec].map((value) => value.toPrecision(3));
-        const message = `${prompt} in ${launch.id}: ${shown} tok/s by ${clock} time, where ${most} are the most: ${floor.why}`;
-        return [finding('impossible-speed', message)];
-      }),
-    );
+  const bounds = (['wall', 'cpu'] as const).map((clock) => ({
+    clock,
+    floor: floorOf(plan, launch, clock),
+  }));
+  return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) =>
+    bounds.flatMap(({ clock, floor }) => {
+      const rate = rateOf(answer, cell.phase, clock);
+      if (rate === null || rate <= floor.tokPerSec) return [];
+      const [shown, most] = [rate, floor.tokPerSec].map((value) => value.toPrecision(3));
+      const message = `${prompt} in ${launch.id}: ${shown} tok/s by ${clock} time, where ${most} are the most: ${floor.why}`;
+      return [finding('impossible-speed', message)];
+    }),
+  );
 }
 
 /** A warning where the floor is only the one that holds for anything: what a GPU can multiply is not known here. */

@@ -113,10 +113,7 @@ const countPairs = (
   left: ReadonlyMap<string, readonly Sample[]>,
   right: ReadonlyMap<string, readonly Sample[]>,
 ): number =>
-  [...left].reduce(
-    (sum, [prompt, { length }]) => sum + Math.min(length, right.get(prompt)?.length ?? 0),
-    0,
-  );
+  [...left].reduce((sum, [prompt, { length }]) => sum + Math.min(length, right.get(prompt)?.length ?? 0), 0);
 
 /** Why a distance is beyond the limits; empty when it is within. */
 export function beyond(

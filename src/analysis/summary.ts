@@ -5,9 +5,23 @@ import { type Launch, type Sample, samplesOf } from './observations.js';
 import { type Clock, otherClock, rateOf } from './rate.js';
 import { mad, median } from './statistics.js';
 
-function ratesOf(samples: readonly Sample[], cell: PlannedCell, clock: Clock): number[] {
-  return samples.flatMap((sample) => rateOf(sample.answer, cell.phase, clock) ?? []);
+/** Rates of the retained samples of a launch, in order of execution. Each look asks again for those of the looks before it. */
+export function ratesIn(launch: Launch, cell: PlannedCell, clock: Clock): readonly number[] {
+  const ofLaunch = known.get(launch) ?? new WeakMap<PlannedCell, Partial<Record<Clock, readonly number[]>>>();
+  known.set(launch, ofLaunch);
+  const ofCell = ofLaunch.get(cell) ?? {};
+  ofLaunch.set(cell, ofCell);
+  ofCell[clock] ??= samplesOf(launch, cell.id, 'sample').flatMap(
+    (sample) => rateOf(sample.answer, cell.phase, clock) ?? [],
+  );
+  return ofCell[clock];
 }
+
+const known = new WeakMap<Launch, WeakMap<PlannedCell, Partial<Record<Clock, readonly number[]>>>>();
+
+/** The same of some launches. */
+export const ratesOf = (launches: readonly Launch[], cell: PlannedCell, clock: Clock): number[] =>
+  launches.flatMap((launch) => ratesIn(launch, cell, clock));
 
 /** Retained samples of a cell in order of execution: warm-ups and parity requests are not among them. */
 export const retained = (cell: PlannedCell, launches: readonly Launch[]): Sample[] =>
@@ -26,9 +40,9 @@ function stagesOf(samples: readonly Sample[]): Record<string, number> {
 /** Summary over the samples of all launches given; null when none has a rate. */
 export function summaryOf(cell: PlannedCell, launches: readonly Launch[], clock: Clock): ArmSummary | null {
   const samples = retained(cell, launches);
-  const rates = ratesOf(samples, cell, clock);
+  const rates = ratesOf(launches, cell, clock);
   if (rates.length === 0) return null;
-  const others = ratesOf(samples, cell, otherClock(clock));
+  const others = ratesOf(launches, cell, otherClock(clock));
   return {
     n: rates.length,
     median: median(rates),
@@ -62,7 +76,7 @@ export function comparedRounds(
   return base.flatMap((left) => {
     const right = head.find((launch) => launch.round === left.round);
     if (right === undefined) return [];
-    const [reference, rate] = [left, right].map((launch) => ratesOf(retained(cell, [launch]), cell, clock));
+    const [reference, rate] = [left, right].map((launch) => ratesIn(launch, cell, clock));
     if (!reference?.length || !rate?.length) return [];
     return [{ ratio: Math.log(median(rate) / median(reference)), base: left, head: right }];
   });

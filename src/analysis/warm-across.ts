@@ -27,6 +27,20 @@ interface Paces {
 
 /** Null when a warm-up or all samples are missing. */
 export function pacesOf(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
+  // Each look asks again for the launches of those before it.
+  const ofLaunch = known.get(launch) ?? new Map<string, Paces | null>();
+  known.set(launch, ofLaunch);
+  const key = `${clock} ${cell.id}`;
+  const paces = ofLaunch.get(key);
+  if (paces !== undefined) return paces;
+  const found = findPaces(launch, cell, clock);
+  ofLaunch.set(key, found);
+  return found;
+}
+
+const known = new WeakMap<Launch, Map<string, Paces | null>>();
+
+function findPaces(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
   const warmup = samplesOf(launch, cell.id, 'warmup').at(-1);
   const novel = warmup === undefined ? null : prefillRate(warmup, clock);
   const rates = samplesOf(launch, cell.id, 'sample').flatMap((sample) => prefillRate(sample, clock) ?? []);

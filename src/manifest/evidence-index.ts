@@ -142,7 +142,8 @@ export async function listFiles(
   const paths: string[] = [];
   for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
     const path = below + entry.name;
-    if (!known.has(path) && !PATH.test(path)) throw invalid(JSON.stringify(path), 'has a name that no run writes');
+    if (!known.has(path) && !PATH.test(path))
+      throw invalid(JSON.stringify(path), 'has a name that no run writes');
     if (entry.isDirectory()) paths.push(...(await listFiles(runFolder, `${path}/`, known)));
     else if (entry.isFile()) paths.push(path);
     else throw invalid(path, 'is not a plain file: links and devices are refused');

@@ -6,15 +6,25 @@ export function firstJsonDifference(found: unknown, expected: unknown, path = ''
   if (!isContainer(found) || !isContainer(expected) || Array.isArray(found) !== Array.isArray(expected)) {
     return `${path || 'the value'} is ${show(found)}, not ${show(expected)}`;
   }
-  const a = new Map(Object.entries(found));
-  const b = new Map(Object.entries(expected));
-  for (const key of new Set([...a.keys(), ...b.keys()])) {
+  for (const key of keysOf(found, expected)) {
+    const [a, b] = [own(found, key), own(expected, key)];
+    if (Object.is(a, b)) continue;
     const below = Array.isArray(found) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-    const difference = firstJsonDifference(a.get(key), b.get(key), below);
+    const difference = firstJsonDifference(a, b, below);
     if (difference !== null) return difference;
   }
   return null;
 }
+
+/** Those of `found` in order, then those that only `expected` has. */
+function keysOf(found: object, expected: object): string[] {
+  const keys = Object.keys(found);
+  const more = Object.keys(expected).filter((key) => !Object.hasOwn(found, key));
+  return more.length === 0 ? keys : [...keys, ...more];
+}
+
+const own = (from: object, key: string): unknown =>
+  Object.hasOwn(from, key) ? from[key as keyof typeof from] : undefined;
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 

@@ -146,13 +146,13 @@ function firstDifference<T extends object>(
   apart: ReadonlySet<string> = new Set(),
 ): string | null {
   const differs = (field: string): boolean => {
-    const [ours, theirs] = [valueOf(recorded, field), valueOf(said, field)];
+    const [ours, theirs] = [own(recorded, field), own(said, field)];
     return !apart.has(field) && !Object.is(ours, theirs) && !isDeepStrictEqual(theirs, ours);
   };
   return Object.keys(said).find(differs) ?? Object.keys(recorded).find(differs) ?? null;
 }
 
-const valueOf = (from: object, field: string): unknown =>
+const own = (from: object, field: string): unknown =>
   Object.hasOwn(from, field) ? from[field as keyof typeof from] : undefined;
 
 /** The body of a request is the same in each launch, but for warm-ups, which have a new salt in each: the rest is spelt once. */
@@ -162,7 +162,8 @@ function memoizeBodies(plan: Plan): BodyDigestOf {
   const bodyOf = (prompt: Prompt, tokens: Uint32Array, asked: Asked): string => {
     if (prompt.kind !== 'warmup' || prompt.saltTokens >= tokens.length)
       return completionBody({ ...asked, tokens: [...tokens] });
-    const known = spelt.get(prompt.id) ?? withoutSalt(completionBody({ ...asked, tokens: [...tokens] }), prompt);
+    const known =
+      spelt.get(prompt.id) ?? withoutSalt(completionBody({ ...asked, tokens: [...tokens] }), prompt);
     spelt.set(prompt.id, known);
     return `${known.head}${tokens.subarray(0, prompt.saltTokens).join(',')}${known.rest}`;
   };

@@ -12,13 +12,17 @@ import { JOURNAL_FILE } from './run-folder.js';
 export function replaySamples(plan: Plan, entries: readonly Entry[]): void {
   let round = 0;
   let last = new Map<string, number>();
+  let orders = new Map<string, string[]>();
   for (const entry of entries) {
     if (entry.kind === 'launch') {
       round = entry.round;
       last = new Map();
+      orders = new Map();
     }
     if (entry.kind !== 'sample' || entry.purpose !== 'sample') continue;
-    const order = promptsInOrder(plan, entry.cell, 'sample', round).map(({ id }) => id);
+    const order =
+      orders.get(entry.cell) ?? promptsInOrder(plan, entry.cell, 'sample', round).map(({ id }) => id);
+    orders.set(entry.cell, order);
     const place = order.indexOf(entry.prompt);
     const before = last.get(entry.cell) ?? -1;
     if (place < 0) continue;

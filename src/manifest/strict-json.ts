@@ -29,7 +29,7 @@ export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown 
   } catch (cause) {
     throw invalid(file, `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   }
-  if (!isPlain(text, value)) checkContents(text, file);
+  checkContents(text, value, file);
   return value;
 }
 
@@ -41,18 +41,25 @@ function decodeUtf8(bytes: Uint8Array, file: string): string {
   }
 }
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const BRACE = 0x7b;
+const BRACE_END = 0x7d;
+const BRACKET = 0x5b;
+const BRACKET_END = 0x5d;
+
 /** A loop rather than a parser: a file of a million brackets must not reach a recursive one. */
 function checkDepth(text: string, limits: JsonLimits): void {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
+    const char = text.charCodeAt(at);
     if (inString) {
-      if (char === '\\') at += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '{' || char === '[') depth += 1;
-    else if (char === '}' || char === ']') depth -= 1;
+      if (char === BACKSLASH) at += 1;
+      else if (char === QUOTE) inString = false;
+    } else if (char === QUOTE) inString = true;
+    else if (char === BRACE || char === BRACKET) depth += 1;
+    else if (char === BRACE_END || char === BRACKET_END) depth -= 1;
     if (depth > limits.maximumDepth) {
       throw invalid(limits.file, `nests deeper than ${limits.maximumDepth} levels at offset ${at}`);
     }
@@ -69,7 +76,8 @@ const isPlain = (text: string, value: unknown): boolean =>
   (text === JSON.stringify(value) || text === `${JSON.stringify(value, null, 2)}\n`);
 
 /** What `JSON.parse` lets through. Keys are compared after unescaping, so `"a"` and `"\u0061"` are duplicates. */
-function checkContents(text: string, file: string): void {
+function checkContents(text: string, value: unknown, file: string): void {
+  if (isPlain(text, value)) return;
   const open: Set<string>[] = [];
   visit(text, {
     onObjectBegin: () => {

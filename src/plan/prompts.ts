@@ -104,7 +104,12 @@ export function promptTokens(plan: Plan, promptId: string, launch?: string): Uin
 /** The salt that was drawn last: who asks for the digest of a warm-up asks for its ids next. */
 let lastSalt: { key: string; ids: Uint32Array } | undefined;
 
-function saltOf({ seed, session, vocabulary }: Plan, promptId: string, launch: string, count: number): Uint32Array {
+function saltOf(
+  { seed, session, vocabulary }: Plan,
+  promptId: string,
+  launch: string,
+  count: number,
+): Uint32Array {
   const label = `prompt:${promptId}:${session}:${launch}`;
   const key = `${seed}:${vocabulary}:${count}:${label}`;
   if (lastSalt?.key === key) return lastSalt.ids;

@@ -6,10 +6,10 @@ import type { Control } from '../../verdict/schema.js';
 import type { LogEffect } from '../effect.js';
 import type { Finding } from '../finding.js';
 import { limits } from '../limits.js';
-import type { Launch } from '../observations.js';
-import { type Clock, rateOf } from '../rate.js';
+import { type Launch, samplesOf } from '../observations.js';
+import type { Clock } from '../rate.js';
 import { median } from '../statistics.js';
-import { type ComparedRound, retained } from '../summary.js';
+import { type ComparedRound, ratesIn } from '../summary.js';
 import { asPercent, type Estimate, isBeyond, isWithin } from './interval.js';
 import { leverOff } from './lever-off.js';
 import { nullArm } from './null-arm.js';
@@ -97,9 +97,9 @@ export function warmUpReading(
   clock: Clock,
 ): Control {
   const about: About = { name: 'warm-up', cell: cell.id, arm, rounds: launches.length };
-  const samples = launches.map((launch) => retained(cell, [launch]));
+  const samples = launches.map((launch) => samplesOf(launch, cell.id, 'sample'));
   const change = warmUpChange(
-    samples.map((own) => own.flatMap(({ answer }) => rateOf(answer, cell.phase, clock) ?? [])),
+    launches.map((launch) => ratesIn(launch, cell, clock)),
     limits.vetoLevel,
     samples.map((own) => own.map(({ prompt }) => prompt)),
   );
@@ -161,10 +161,9 @@ function timedRates(cell: PlannedCell, rounds: readonly ComparedRound[], clock: 
   const origin = rounds[0]?.base.started.atNs ?? '0';
   return rounds.flatMap(({ base, head }) =>
     [base, head].map((launch): TimedRate => {
-      const rates = retained(cell, [launch]).flatMap(({ answer }) => rateOf(answer, cell.phase, clock) ?? []);
       // Nanoseconds may pass 2^53; their distance in a session does not.
       const time = Number(BigInt(launch.started.atNs) - BigInt(origin));
-      return { logRate: Math.log(median(rates)), isHead: launch === head, time };
+      return { logRate: Math.log(median(ratesIn(launch, cell, clock))), isHead: launch === head, time };
     }),
   );
 }
