@@ -101,6 +101,8 @@ export const gateDecisionSchema = z.strictObject({
   policy: z.strictObject({
     path: z.string(),
     title: z.string().nullable(),
+    /** Path of the trust policy in the same revision. */
+    trust: z.string(),
     sha256: z.string(),
     /** Commit that policy and trust were read from; null when they were given as files (`--policy-from-disk`). */
     commit: z.string().nullable(),

@@ -57,6 +57,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
     source: {
       path,
       title: policy.title ?? null,
+      trust: policy.trust,
       sha256: sha256(bytes),
       commit: fromDisk ? null : baseCommit,
     },
