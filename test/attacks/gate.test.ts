@@ -263,6 +263,30 @@ test('a waiver that has expired is offered', async (t) => {
   );
 });
 
+for (const [name, terms] of [
+  ['for longer than any waiver may be', { expiresAt: '2027-12-02T00:00:00.000Z' }],
+  // As far as two clocks may part: later it would be dated ahead, or over.
+  [
+    'that ends before it was issued',
+    { issuedAt: '2026-11-30T12:00:30.000Z', expiresAt: '2026-11-30T12:00:10.000Z' },
+  ],
+] as const)
+  test(`a waiver ${name} is offered`, async (t) => {
+    const site = await attacked(t);
+    await site.run('losing', losing);
+    await site.waive('96/32', terms);
+    await tryGate(
+      t,
+      site.options(),
+      { result: 'fail', code: 'waiver-term' },
+      {
+        module: 'gate/judge-waiver',
+        guard: 'days > 0 && days <= MOST_WAIVER_DAYS',
+        instead: 'true',
+      },
+    );
+  });
+
 test('a waiver for a refusal is offered', async (t) => {
   const site = await attacked(t);
   await site.run('contaminated', {
