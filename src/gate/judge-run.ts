@@ -13,7 +13,7 @@ import type { GateInput, VerifiedRun } from './input.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
 
-export interface RunJudgement {
+interface RunJudgement {
   /** Why it does not count; it counts when there is none. */
   against: Reason[];
   /** What to know of one that counts. */

@@ -29,7 +29,7 @@ export interface GithubOptions {
 }
 
 /** Contents by file name. */
-export interface GithubFiles {
+interface GithubFiles {
   'summary.md': string;
   'comment.md': string;
   'check-run.json': string;
