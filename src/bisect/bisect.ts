@@ -4,6 +4,7 @@
  * by `Measure` and `startSearch`.
  */
 import { QualifyError } from '../errors.js';
+import { signedPercent } from '../verdict/percent.js';
 import { isWorthAnother, type Judgement } from './outcome.js';
 import { findRange, parentsOf, type Range, sourcesOf, subjectOf } from './range.js';
 import { BISECT_EXIT, type Bisection, type BisectResult, type Tried } from './result.js';
@@ -53,7 +54,7 @@ interface Known {
 const short = (commit: string): string => commit.slice(0, 12);
 
 const percent = ({ effect }: Judgement): string =>
-  effect === null ? '' : `, ${effect.deltaPercent >= 0 ? '+' : ''}${effect.deltaPercent.toPrecision(3)} %`;
+  effect === null ? '' : `, ${signedPercent(1 + effect.deltaPercent / 100)}`;
 
 const marks: Readonly<Record<Tried['outcome'], Mark>> = {
   good: 'good',

@@ -1,18 +1,16 @@
 /** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { QualifyError } from '../errors.js';
 import { renderCtrf } from '../gate/ctrf.js';
 import { gate } from '../gate/gate.js';
+import { renderSummary } from '../gate/github/render.js';
 import { writeGithub } from '../gate/github/write.js';
 import { renderJunit } from '../gate/junit.js';
-import { renderGateMarkdown } from '../gate/markdown.js';
 import { POLICY_FILE } from '../gate/policy.js';
 import { renderGateText } from '../gate/text.js';
-import { makeFolder } from '../make-folder.js';
 import { RUNS } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
+import { writeAnswer } from './write-answer.js';
 
 interface Options {
   policy: string;
@@ -61,7 +59,7 @@ export function register(program: Command): void {
     .option('--repository <folder>', 'a folder of the repository', '.')
     .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
     .option('--json', 'print the decision as JSON')
-    .option('--markdown <file>', 'write it as Markdown, too')
+    .option('--markdown <file>', 'write it as Markdown, too: the summary that GitHub shows')
     .option('--junit <file>', 'write it as JUnit XML, too')
     .option('--ctrf <file>', 'write it as CTRF JSON, too')
     .option('--github <folder>', 'write what GitHub shows of it, too, as `qualify github` does')
@@ -80,31 +78,15 @@ export function register(program: Command): void {
         onProgress: note,
       });
       const files: [string | undefined, (of: typeof decision) => string][] = [
-        [options.markdown, renderGateMarkdown],
+        [options.markdown, (of) => renderSummary(of)],
         [options.junit, renderJunit],
         [options.ctrf, renderCtrf],
       ];
-      for (const [path, render] of files) if (path !== undefined) writeOutput(path, render(decision));
+      for (const [path, render] of files)
+        if (path !== undefined) await writeAnswer(path, render(decision), { inFolder: true });
       if (options.github !== undefined) await writeGithub(decision, options.github);
       if (options.json) answerJson(decision);
       else answer(renderGateText(decision));
       process.exitCode = decision.exitCode;
     });
-}
-
-/** Whole or not at all: a report that is half there is read as a report. */
-function writeOutput(path: string, text: string): void {
-  const partial = `${path}.partial`;
-  try {
-    makeFolder(dirname(path));
-    writeFileSync(partial, text);
-    renameSync(partial, path);
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_GATE_OUTPUT', `${path} cannot be written.`, {
-      exit: 'infrastructure',
-      where: cause instanceof Error ? cause.message : path,
-      hint: 'Name a file in a folder that you may write to.',
-      cause,
-    });
-  }
 }

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { QualifyError } from '../errors.js';
-import { loadOrCreateKey } from '../manifest/key-store.js';
 import { sshLine } from '../manifest/public-key.js';
+import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
 import { tryGit } from '../revision/git.js';
 import { SOURCE_FOLDERS } from '../revision/source-tree.js';
 import { filesOfGate, filesOfPeer, MATRIX_FILE } from './init-files.js';
@@ -86,9 +86,10 @@ async function initGate(root: string, action: string | undefined, replace: boole
   const branch = await mainBranch(root);
   const choices = { branch, action: uses, key: { keyId: '', publicKey: '' } };
   if (!replace) await refuseExisting(root, filesOfGate(choices));
-  const { publicKey, created } = await loadOrCreateKey();
+  const { created } = await prepareSigningKey();
+  const { publicKey } = await loadSigningKey();
   if (created) note(`made the key ${publicKey.keyId}, which signs your runs`);
-  const key = { keyId: publicKey.keyId, publicKey: sshLine(publicKey, 'qualify-default') };
+  const key = { keyId: publicKey.keyId, publicKey: sshLine(publicKey, 'qualify') };
   const files = filesOfGate({ ...choices, key });
   await writeNewFiles(root, files, replace);
   return {

@@ -1,9 +1,11 @@
 /** Writes the answer of a command to a file that the user names. */
 import { realpathSync } from 'node:fs';
-import { lstat, open, rename, rm } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
+import { writeFileWhole } from '../manifest/write-file-whole.js';
 import { note } from './output.js';
 
 /** The real place of a path whose last part need not exist. */
@@ -29,26 +31,19 @@ export function requireOutside(file: string, runFolder: string): void {
 }
 
 /**
- * Writes `text` whole or not at all, in place of a regular file that may be there.
+ * Writes `text` whole or not at all, in place of a regular file that may be there; `inFolder` makes its folder, too.
  * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) for a link, a device or a folder; `ERR_QUALIFY_OUTPUT` (exit 15) when it cannot be written
  */
-export async function writeAnswer(path: string, text: string): Promise<void> {
+export async function writeAnswer(path: string, text: string, { inFolder = false } = {}): Promise<void> {
   const there = await lstat(path).catch(() => null);
   if (there !== null && !there.isFile())
     throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists and is no regular file`, {
       exit: 'usage',
       hint: 'Name another file.',
     });
-  const draft = `${path}.${process.pid}.draft`;
   try {
-    const file = await open(draft, 'wx', 0o644);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
+    if (inFolder) makeFolder(dirname(path));
+    await writeFileWhole(path, text, 0o644);
   } catch (error) {
     const explained = explainDiskFull(error, path);
     if (explained instanceof QualifyError) throw explained;
@@ -58,8 +53,6 @@ export async function writeAnswer(path: string, text: string): Promise<void> {
       hint: 'See that its folder is there and may be written to.',
       cause: error,
     });
-  } finally {
-    await rm(draft, { force: true });
   }
   note(`Written: ${path}`);
 }

@@ -15,7 +15,7 @@ export interface GateCase {
   waiver: string | null;
 }
 
-export interface GateSuite {
+interface GateSuite {
   name: string;
   result: GateResult;
   cases: GateCase[];

@@ -20,10 +20,10 @@ export const gateResults = [
   'refused',
   'invalid',
 ] as const;
-export const gateResultSchema = z.enum(gateResults);
+const gateResultSchema = z.enum(gateResults);
 
 /** One protected cell of a requirement: the worst of all runs that count, with the numbers of that run. */
-export const gateCellSchema = z.strictObject({
+const gateCellSchema = z.strictObject({
   /** Index into `evidence` of the run whose numbers these are. */
   run: z.int(),
   id: z.string(),
@@ -48,7 +48,7 @@ export const gateCellSchema = z.strictObject({
   reasons: z.array(reasonSchema),
 });
 
-export const requirementResultSchema = z.strictObject({
+const requirementResultSchema = z.strictObject({
   matrix: z.string(),
   /** Name of the class in the policy. */
   machine: z.string(),
@@ -62,7 +62,7 @@ export const requirementResultSchema = z.strictObject({
 });
 
 /** A run that was offered, whether it counts or not. All but `path` and `reasons` is null when it does not verify. */
-export const offeredRunSchema = z.strictObject({
+const offeredRunSchema = z.strictObject({
   /** As it was found: a folder or an archive. */
   path: z.string(),
   /** SHA-256 of `evidence.sha256`; null when it does not verify. */
@@ -82,7 +82,7 @@ export const offeredRunSchema = z.strictObject({
   reasons: z.array(reasonSchema),
 });
 
-export const offeredWaiverSchema = z.strictObject({
+const offeredWaiverSchema = z.strictObject({
   path: z.string(),
   matrix: z.string().nullable(),
   cell: z.string().nullable(),
@@ -101,6 +101,8 @@ export const gateDecisionSchema = z.strictObject({
   policy: z.strictObject({
     path: z.string(),
     title: z.string().nullable(),
+    /** Path of the trust policy in the same revision. */
+    trust: z.string(),
     sha256: z.string(),
     /** Commit that policy and trust were read from; null when they were given as files (`--policy-from-disk`). */
     commit: z.string().nullable(),

@@ -72,7 +72,8 @@ async function readRun(path: string): Promise<FoundRun> {
 /** What somebody else's folder may be made to answer, which must not end the gate. */
 const THEIRS = ['EACCES', 'EPERM', 'ELOOP', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ENOENT'];
 
-function unreadable(error: unknown): null {
+/** Null for an error that is of what was read; throws every other one. */
+export function unreadable(error: unknown): null {
   if (error instanceof Error && 'code' in error && THEIRS.includes(String(error.code))) return null;
   throw error;
 }

@@ -6,13 +6,14 @@ import { counted } from '../counted.js';
 import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { challengeSeed } from '../plan/challenge.js';
+import { followsFromMatrix } from '../plan/from-matrix.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import type { Reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
 
-export interface RunJudgement {
+interface RunJudgement {
   /** Why it does not count; it counts when there is none. */
   against: Reason[];
   /** What to know of one that counts. */
@@ -161,8 +162,11 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
   if (challenge.matrix.name !== run.plan.matrix.name)
     return other(`it answers a challenge for the matrix ${challenge.matrix.name}`);
   const known = input.matrices.filter((matrix) => matrix?.name === challenge.matrix.name);
-  if (known.length > 0 && !known.some((matrix) => matrix && matrixDigest(matrix) === challenge.matrix.digest))
+  const asked = known.find((matrix) => matrix && matrixDigest(matrix) === challenge.matrix.digest);
+  if (known.length > 0 && !asked)
     return other(`it answers a challenge for another version of ${challenge.matrix.name}`);
+  if (asked && !followsFromMatrix(run.plan, asked))
+    return other(`its plan does not follow from the ${challenge.matrix.name} that its challenge asks for`);
   if (challenge.policy !== input.source.sha256 && input.policy.challenge === 'required')
     return other('it answers a challenge that was issued under another policy');
   const { startedAt } = run.statement.predicate;

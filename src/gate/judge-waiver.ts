@@ -2,8 +2,9 @@
 import type { Reason } from './decision.js';
 import type { GateInput } from './input.js';
 import { judgeSigner } from './trusted-key.js';
-import type { WaiverStatement } from './waiver.js';
+import { MOST_WAIVER_DAYS, type WaiverStatement } from './waiver.js';
 
+const DAY_MS = 86_400_000;
 const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Why it may not be used; empty when it may. */
@@ -14,6 +15,11 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
     const named = commit.gitCommit.slice(0, 12);
     found.push(reason('other-head', `it is for ${named}, not for ${head.commit.slice(0, 12)}`));
+  }
+  const days = (Date.parse(predicate.expiresAt) - Date.parse(predicate.issuedAt)) / DAY_MS;
+  if (!(days > 0 && days <= MOST_WAIVER_DAYS)) {
+    const message = `it is from ${predicate.issuedAt} until ${predicate.expiresAt}; a waiver is for at most ${MOST_WAIVER_DAYS} days`;
+    found.push(reason('waiver-term', message));
   }
   if (Date.parse(decidedAt) >= Date.parse(predicate.expiresAt))
     found.push(reason('waiver-expired', `it expired at ${predicate.expiresAt}`));

@@ -7,7 +7,10 @@ import { sha256Schema } from '../plan/schema.js';
 
 /** A class of machines; a machine belongs to it when everything that is said here holds. */
 export const machineClassSchema = z.strictObject({
-  /** Ids of machines; the surest way, and the only one that a signer cannot talk his way into. */
+  /**
+   * Ids of machines: what an honest signer cannot get wrong. Like all that is said here it is the signer's own word; only the trust
+   * policy binds a key to machines (`machines`).
+   */
   ids: z.array(sha256Schema).min(1).optional(),
   /** Case-insensitive part of the CPU's model name. */
   cpu: z.string().min(1).optional(),

@@ -15,7 +15,7 @@ import type { GateDecision } from './decision.js';
 import type { GatePolicy, Requirement } from './policy.js';
 import { parsePolicy, parseTrust, policyFailed } from './policy-file.js';
 
-export interface Rules {
+interface Rules {
   policy: GatePolicy;
   source: GateDecision['policy'];
   trust: TrustPolicy;
@@ -23,7 +23,7 @@ export interface Rules {
   matrices: (Matrix | null)[];
 }
 
-export interface RulesOptions {
+interface RulesOptions {
   repository: string;
   /** Path of the policy below the repository's root. */
   path: string;
@@ -57,6 +57,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
     source: {
       path,
       title: policy.title ?? null,
+      trust: policy.trust,
       sha256: sha256(bytes),
       commit: fromDisk ? null : baseCommit,
     },

@@ -5,7 +5,7 @@ import type { Reason } from './decision.js';
 import type { GateInput } from './input.js';
 
 /** What is asked of the policy. The name of a key is a digest of it, so that the policy's key of that name is the one that signed. */
-export type Signed = Omit<TrustQuestion, 'key' | 'attestations'> & { keyId: string };
+type Signed = Omit<TrustQuestion, 'key' | 'attestations'> & { keyId: string };
 
 /** Why the signature does not count, by the codes of `qualify verify --trust`, or null when it does. */
 export function judgeSigner({ trust, attestations, decidedAt }: GateInput, signed: Signed): Reason | null {

@@ -1,5 +1,6 @@
-/** How every output says what a decision is: the same words in text, Markdown, JUnit, CTRF and on GitHub. */
+/** How text, JUnit and CTRF say what a decision is, in the same words. */
 import { counted } from '../counted.js';
+import { signedPercent } from '../verdict/percent.js';
 import type {
   GateCell,
   GateDecision,
@@ -19,7 +20,7 @@ export function headlineOf({ result, exitCode, requirements }: GateDecision): st
 
 /** `+89.2 %`; `–` where nothing may be shown. */
 export const percentText = (percent: number | null): string =>
-  percent === null ? '–' : `${percent < 0 ? '-' : '+'}${Math.abs(percent).toPrecision(3)} %`;
+  percent === null ? '–' : signedPercent(1 + percent / 100);
 
 /** `94.59 tok/s`; `–` where nothing may be shown. */
 export const rateText = (median: number | null): string =>

@@ -1,4 +1,4 @@
-/** The key that sessions sign with: an external signer where the environment names one, else the user's key `default`. */
+/** The key that commands sign with: an external signer where the environment names one, else the user's key `default`. */
 import { externalSigner, probeSigner } from './external-signer.js';
 import { DEFAULT_KEY, loadKey, loadOrCreateKey, type SigningKey } from './key-store.js';
 

@@ -7,7 +7,7 @@ const unsafe = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 export const plainText = (text: string): string =>
   text.replaceAll(unsafe, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 
-/** Text for Markdown, also inside of a table: nothing in it formats, links, mentions or ends a cell. */
+/** Text for Markdown, also inside of a table: nothing in it formats, links, mentions, is a picture or a formula of GitHub's, or ends a cell. */
 export const markdownText = (text: string): string =>
   plainText(text)
     .replaceAll('&', '&amp;')
@@ -17,6 +17,10 @@ export const markdownText = (text: string): string =>
     .replaceAll('@', '&#64;<!-- -->')
     .replaceAll(/[\\`*[\]|~]/g, (character) => `\\${character}`)
     .replaceAll(/(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\_')
+    .replaceAll('$', '&#36;<!-- -->')
+    .replaceAll(/\bGH-(?=\d)/gi, (word) => `${word}<!-- -->`)
+    // `:+1:` is a picture; what stands between two digits of a time is none.
+    .replaceAll(/:(?=(?!\d\d:)[\w+-]+:)/g, ':<!-- -->')
     .replaceAll(/:\/\//g, ':<!-- -->//')
     .replaceAll(/\bwww(?=\.)/gi, (word) => `${word}<!-- -->`);
 

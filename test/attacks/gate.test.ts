@@ -11,7 +11,10 @@ import type { GateDecision } from '../../src/gate/decision.js';
 import { type GateOptions, gate, gather } from '../../src/gate/gate.js';
 import type { GateInput, VerifiedRun } from '../../src/gate/input.js';
 import { matrixDigest } from '../../src/matrix/digest.js';
+import { withRevisions } from '../../src/matrix/with-revisions.js';
+import { buildPlan } from '../../src/plan/build.js';
 import { type Challenge, challengeSeed } from '../../src/plan/challenge.js';
+import type { Plan } from '../../src/plan/schema.js';
 import { GateSite, trusted } from '../fixtures/gate-site.js';
 import { scratchFolder } from '../support/folder.js';
 import { type Guard, importWithout } from './without-guard.js';
@@ -263,6 +266,30 @@ test('a waiver that has expired is offered', async (t) => {
   );
 });
 
+for (const [name, terms] of [
+  ['for longer than any waiver may be', { expiresAt: '2027-12-02T00:00:00.000Z' }],
+  // As far as two clocks may part: later it would be dated ahead, or over.
+  [
+    'that ends before it was issued',
+    { issuedAt: '2026-11-30T12:00:30.000Z', expiresAt: '2026-11-30T12:00:10.000Z' },
+  ],
+] as const)
+  test(`a waiver ${name} is offered`, async (t) => {
+    const site = await attacked(t);
+    await site.run('losing', losing);
+    await site.waive('96/32', terms);
+    await tryGate(
+      t,
+      site.options(),
+      { result: 'fail', code: 'waiver-term' },
+      {
+        module: 'gate/judge-waiver',
+        guard: 'days > 0 && days <= MOST_WAIVER_DAYS',
+        instead: 'true',
+      },
+    );
+  });
+
 test('a waiver for a refusal is offered', async (t) => {
   const site = await attacked(t);
   await site.run('contaminated', {
@@ -297,6 +324,37 @@ test('borrowed evidence is offered', async (t) => {
   });
 });
 
+/** The plan that answers a challenge by the matrix of the first requirement. */
+function planFor({ session, arms }: Plan, challenge: Challenge, { matrices: [matrix] }: GateInput): Plan {
+  assert.ok(matrix);
+  const onto = withRevisions(
+    matrix,
+    arms.map(({ name, revision }) => ({ name, revision })),
+  ).matrix;
+  return buildPlan(onto, { session, seed: challengeSeed(challenge), challenge });
+}
+
+test('an answer to a challenge chooses what the matrix leaves no choice in', async (t) => {
+  const site = await attacked(t);
+  const { input, run } = await honest(site);
+  const challenge: Challenge = {
+    ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
+    ...{ head: site.head, base: site.base, policy: input.source.sha256 },
+    matrix: { name: 'fixture', digest: digestOf(input) },
+    issuedAt: '2026-11-29T11:00:00.000Z',
+    expiresAt: '2026-11-30T11:00:00.000Z',
+  };
+  run.plan = planFor(run.plan, challenge, input);
+  const offered = { ...input, challenges: [challenge] };
+  assert.equal(decide(offered).result, 'pass');
+  run.plan.prompts = run.plan.prompts.toReversed();
+  await tryDecide(t, offered, 'other-challenge', {
+    module: 'gate/judge-run',
+    guard: '!followsFromMatrix(run.plan, asked)',
+    instead: 'false',
+  });
+});
+
 test("the answer to another pull request's challenge is offered", async (t) => {
   const site = await attacked(t);
   const { input, run } = await honest(site);
@@ -310,8 +368,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
   };
   input.policy.challenge = 'required';
   const answering = (asked: Challenge): GateInput => {
-    run.plan.challenge = asked;
-    run.plan.seed = challengeSeed(asked);
+    run.plan = planFor(run.plan, asked, input);
     return { ...input, challenges: [asked] };
   };
   assert.equal(decide(answering({ ...challenge, head: site.head })).result, 'pass');
@@ -319,7 +376,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
     head: 'challenge.head !== input.head.commit',
     base: 'challenge.base !== commitOf(referenceOf(run.statement))',
     policy: "challenge.policy !== input.source.sha256 && input.policy.challenge === 'required'",
-    matrix: 'matrixDigest(matrix) === challenge.matrix.digest',
+    matrix: 'known.length > 0 && !asked',
     expiresAt: 'Date.parse(startedAt) > Date.parse(challenge.expiresAt)',
   };
   const others: Record<keyof typeof guards, Partial<Challenge>> = {
@@ -335,7 +392,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
     await tryDecide(t, attack, 'other-challenge', {
       module: 'gate/judge-run',
       guard,
-      instead: name === 'matrix' ? 'true' : 'false',
+      instead: 'false',
     });
   }
   const unissued = { ...answering({ ...challenge, head: site.head }), challenges: [] };

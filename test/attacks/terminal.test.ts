@@ -12,8 +12,8 @@ import { inert, printable } from '../../src/cli/output.js';
 import { QualifyError } from '../../src/errors.js';
 import { renderCtrf } from '../../src/gate/ctrf.js';
 import type { GateDecision } from '../../src/gate/decision.js';
+import { renderSummary } from '../../src/gate/github/render.js';
 import { renderJunit } from '../../src/gate/junit.js';
-import { renderGateMarkdown } from '../../src/gate/markdown.js';
 import { renderGateText } from '../../src/gate/text.js';
 import { entrySchema } from '../../src/journal/entries.js';
 import { parseMatrix } from '../../src/matrix/parse.js';
@@ -183,7 +183,7 @@ test('a field of CSV is no formula', async (context) => {
 
 const gateRenderers: Record<string, (decision: GateDecision) => string> = {
   text: renderGateText,
-  Markdown: renderGateMarkdown,
+  Markdown: (decision) => renderSummary(decision),
   JUnit: renderJunit,
   CTRF: renderCtrf,
 };

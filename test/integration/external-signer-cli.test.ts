@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { publicKeyFromObject } from '../../src/manifest/public-key.js';
+import { trustPolicySchema } from '../../src/manifest/trust-policy.js';
 import { verifyRun } from '../../src/manifest/verify.js';
-import { fakeServer, Home } from '../support/run-cli.js';
+import { Repository } from '../support/repository.js';
+import { type CliResult, fakeServer, Home } from '../support/run-cli.js';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const key = publicKeyFromObject(publicKey, 'made');
@@ -114,4 +117,29 @@ test('a command that fails at the end costs no measurement: resume signs', async
   assert.ok(second.exitCode !== null && second.exitCode < 15, second.stderr);
   assert.equal(at.journal().filter(({ kind }) => kind === 'launch').length, launches);
   assert.equal((await verifyRun(at.path('run'), { key: at.path('public.pem') })).signer.key.keyId, key.keyId);
+});
+
+test('signs a waiver, and is the key that `init` puts into the trust policy', async (t) => {
+  const at = home(t);
+  const { keyId } = key;
+  const repository = new Repository(at.path('repository'));
+  repository.write('action.yml', 'name: qualify\n');
+  repository.commit('one');
+  const call = (...args: string[]): Promise<CliResult> =>
+    at.start(args, { cwd: repository.folder, environment: at.signer }).finished;
+  const made = await call('init');
+  assert.equal(made.exitCode, 0, made.stderr);
+  const trust = readFileSync(join(repository.folder, 'qualify.trust.json'), 'utf8');
+  assert.deepEqual(
+    trustPolicySchema.parse(JSON.parse(trust)).keys.map((entry) => entry.keyId),
+    [keyId],
+  );
+  const terms = ['--head', 'HEAD', '--matrix', 'fixture', '--cell', '96/32', '--reason', 'until then'];
+  const waived = await call('waive', ...terms, '--expires', '30m', '--out', 'a.waiver.json');
+  assert.equal(waived.exitCode, 0, waived.stderr);
+  assert.ok(waived.stdout.trimEnd().endsWith(`by ${keyId}`), waived.stdout);
+  assert.equal(existsSync(at.path('config', 'qualify', 'keys', 'default.pem')), false);
+  const over = await call('waive', ...terms, '--expires', '367d', '--out', 'b.waiver.json');
+  assert.equal(over.exitCode, 64);
+  assert.match(over.stderr, /up to 366d/);
 });

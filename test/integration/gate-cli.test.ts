@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +67,7 @@ describe('with a run that loses a cell', () => {
     assert.equal(exitCode, 10);
     const decision = gateDecisionSchema.parse(JSON.parse(stdout));
     assert.equal(decision.requirements[0]?.cells[0]?.id, '96/32');
-    assert.match(readFileSync(join(out, 'gate.md'), 'utf8'), /^### qualify: FAIL \(exit 10\)/);
+    assert.match(readFileSync(join(out, 'gate.md'), 'utf8'), /^### FAIL: /);
     assert.match(readFileSync(join(out, 'gate.xml'), 'utf8'), /^<\?xml/);
     assert.equal(JSON.parse(readFileSync(join(out, 'deep/gate.json'), 'utf8')).reportFormat, 'CTRF');
     assert.deepEqual(readdirSync(out).sort(), ['deep', 'gate.md', 'gate.xml']);
@@ -195,7 +196,23 @@ describe('what cannot be read is a usage error with a remedy', () => {
     site.repository.git('reset', '--quiet', '--hard', 'HEAD~1');
     const { exitCode, stderr } = await gate('--junit', '/proc/nowhere/gate.xml');
     assert.equal(exitCode, 15);
-    assert.match(stderr, /ERR_QUALIFY_GATE_OUTPUT/);
+    assert.match(stderr, /ERR_QUALIFY_OUTPUT/);
     assert.equal(existsSync('/proc/nowhere/gate.xml.partial'), false);
+  });
+
+  test('a report follows no planted link, and takes the place of no folder', async () => {
+    const out = empty('planted');
+    writeFileSync(join(out, 'mine'), 'mine');
+    for (const name of ['gate.xml', 'gate.xml.partial']) symlinkSync(join(out, 'mine'), join(out, name));
+    mkdirSync(join(out, 'folder'));
+    for (const name of ['gate.xml', 'folder']) {
+      const { exitCode, stderr } = await gate('--junit', join(out, name));
+      assert.equal(exitCode, 64, stderr);
+      assert.match(stderr, /ERR_QUALIFY_EXISTS/);
+    }
+    const { stderr } = await gate('--junit', join(out, 'new.xml'));
+    assert.match(stderr, /Written: \S+new\.xml/);
+    assert.equal(readFileSync(join(out, 'mine'), 'utf8'), 'mine');
+    assert.deepEqual(readdirSync(out).sort(), ['folder', 'gate.xml', 'gate.xml.partial', 'mine', 'new.xml']);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gateDecisionSchema } from '../../src/gate/decision.js';
@@ -53,6 +53,13 @@ test('what is no decision, no address or no folder is named with the remedy, and
     assert.equal(done.exitCode, 15, done.stderr);
     assert.match(done.stderr, /ERR_QUALIFY_GITHUB_FOLDER/);
   }
+  assert.deepEqual(readdirSync(home.path('taken')), ['summary.md']);
+  mkdirSync(home.path('planted'));
+  for (const name of ['summary.md', 'summary.md.partial'])
+    symlinkSync(home.path('file'), home.path('planted', name));
+  const done = await home.run('github', '--decision', 'good.json', '--out', 'planted');
+  assert.equal(done.exitCode, 0, done.stderr);
+  assert.equal(readFileSync(home.path('file'), 'utf8'), '', 'a link is replaced, not followed');
 });
 
 test('decisions on real runs read as what they are: mixed, waived, missing', async () => {

@@ -103,7 +103,13 @@ async function realDocuments(
     'gate-decision': [
       decide({
         ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [null] },
-        source: { path: 'qualify.policy.yaml', title: null, sha256: 'a'.repeat(64), commit: null },
+        source: {
+          path: 'qualify.policy.yaml',
+          title: null,
+          trust: 'qualify.trust.json',
+          sha256: 'a'.repeat(64),
+          commit: null,
+        },
         ...{ trust: { schemaVersion: 1, keys: [] }, head, base: { branch: 'main', commit: 'b'.repeat(40) } },
         ...{ commits: new Map(), challenges: [], attestations: [] },
         runs: [{ path: 'manifests/a', run: null, failure: { code: 'not-verified', message: 'changed' } }],

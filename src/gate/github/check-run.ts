@@ -12,7 +12,7 @@ const LEVELS: Readonly<Record<Level, 'failure' | 'warning' | 'notice'>> = {
   notice: 'notice',
 };
 
-export interface CheckRun {
+interface CheckRun {
   name: string;
   head_sha: string;
   status: 'completed';

@@ -15,7 +15,7 @@ export const LIMITS = {
 export const ROWS_AT_FIRST_SIGHT = 12;
 
 /** Longest text of others that is shown in one place, in code points. */
-export const MOST_TEXT = 400;
+const MOST_TEXT = 400;
 
 /** The first `most` code points, so that no character is cut in two, with a mark where something is missing. */
 export function brief(text: string, most: number = MOST_TEXT): string {

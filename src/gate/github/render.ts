@@ -29,7 +29,7 @@ export interface GithubOptions {
 }
 
 /** Contents by file name. */
-export interface GithubFiles {
+interface GithubFiles {
   'summary.md': string;
   'comment.md': string;
   'check-run.json': string;
@@ -56,6 +56,10 @@ function sectionsOf(decision: GateDecision, rows: number, runUrl: string | undef
   ].filter((section) => !isEmpty(section));
 }
 
+/** The whole of a decision as GitHub-flavoured Markdown, within what a step's summary may have. */
+export const renderSummary = (decision: GateDecision, runUrl?: string): string =>
+  fit(sectionsOf(decision, Number.POSITIVE_INFINITY, runUrl), LIMITS.summaryBytes);
+
 /** The five files. @throws TypeError when `runUrl` is no plain `https` address */
 export function renderGithub(decision: GateDecision, options: GithubOptions = {}): GithubFiles {
   const { id = decision.policy.path, checkName = 'qualify', runUrl } = options;
@@ -66,7 +70,7 @@ export function renderGithub(decision: GateDecision, options: GithubOptions = {}
   const summary = fit(first, LIMITS.checkSummaryBytes);
   const checkRun = checkRunOf(decision, { name: checkName, summary, findings, runUrl });
   return {
-    'summary.md': fit(sectionsOf(decision, Number.POSITIVE_INFINITY, runUrl), LIMITS.summaryBytes),
+    'summary.md': renderSummary(decision, runUrl),
     'comment.md': fit([whole(markerOf(id)), ...first], LIMITS.commentBytes),
     'check-run.json': `${JSON.stringify(checkRun, null, 2)}\n`,
     'annotations.txt': annotationLines(findings),

@@ -1,8 +1,9 @@
 /** The table of a decision: every protected cell and every requirement without one, the losing one first. */
 import { markdownTable } from 'markdown-table';
 import { markdownText } from '../../report/escape.js';
-import { plainPercent, signedPercent } from '../../verdict/percent.js';
+import { plainPercent } from '../../verdict/percent.js';
 import type { GateCell, GateDecision, GateResult, RequirementResult } from '../decision.js';
+import { percentText } from '../words.js';
 import { brief } from './limits.js';
 import { worseFirst } from './words.js';
 
@@ -35,13 +36,11 @@ export const workloadOf = ({ id, phase, promptTokens, chunk }: GateCell): string
 export const placeOf = ({ matrix, machine }: RequirementResult): string =>
   `${brief(matrix, 64)} on ${brief(machine, 64)}`;
 
-const percent = (value: number | null): string => (value === null ? '–' : signedPercent(1 + value / 100));
-
 /** `+89.2 %, +88.3 % to +90.1 %`; dashes where nothing may be shown. */
 export const changeOf = ({ deltaPercent, lowerPercent, upperPercent }: GateCell): string =>
   lowerPercent === null || upperPercent === null
-    ? percent(deltaPercent)
-    : `${percent(deltaPercent)}, ${percent(lowerPercent)} to ${percent(upperPercent)}`;
+    ? percentText(deltaPercent)
+    : `${percentText(deltaPercent)}, ${percentText(lowerPercent)} to ${percentText(upperPercent)}`;
 
 /** `94.59 → 178.90 tok/s`, base first. */
 export const ratesOf = ({ baseMedian, headMedian }: GateCell): string =>

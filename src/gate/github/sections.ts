@@ -3,7 +3,6 @@
  * an item of a list, where a dash, a number or a hash would open a list or a heading.
  */
 import { counted } from '../../counted.js';
-import { TRUST_FILE } from '../../manifest/trust-policy.js';
 import { markdownCode, markdownText } from '../../report/escape.js';
 import type { Reason } from '../../verdict/schema.js';
 import type { GateDecision, OfferedRun } from '../decision.js';
@@ -86,23 +85,29 @@ function runLine({ path, kind, session, signer, machineId, digest, finishedAt }:
   return parts.join(', ');
 }
 
+/**
+ * The command that checks a run. People paste it, so that a name which a shell would take for more than a name is not in it: names of
+ * offered files are anybody's choice, and no signature covers them.
+ */
+function verifyCommand(run: string, trust: string): string {
+  const shown = /^[A-Za-z0-9][\w.-]{0,99}$/.test(run) ? run : 'RUN';
+  const policy = /^[\w.][\w./-]{0,99}$/.test(trust) ? trust : 'TRUST';
+  return `qualify verify ${shown} --trust ${policy} --explain`;
+}
+
 /** The runs that the result rests on, on which machines, and how anybody checks one. */
 export function evidenceSection(decision: GateDecision): Section {
   const counting = decision.evidence.filter(({ counts }) => counts);
   if (counting.length === 0)
     return whole(`No run counts, of ${counted(decision.evidence.length, 'run')} offered.`);
-  const [first] = counting;
-  const place = brief(lastPart(first?.path ?? 'RUN'), 100);
+  const command = verifyCommand(lastPart(counting[0]?.path ?? ''), decision.policy.trust);
   return {
     head: [
       `Rests on ${counted(counting.length, 'run')}; coldness, parity and every number were replayed from raw evidence:`,
       '',
     ],
     rows: counting.map(runLine),
-    tail: [
-      '',
-      `Check it yourself: ${markdownCode(`qualify verify ${place} --trust ${TRUST_FILE} --explain`)}`,
-    ],
+    tail: ['', `Check it yourself: ${markdownCode(command)}`],
   };
 }
 

@@ -44,8 +44,7 @@ const MEANING: Readonly<Record<GateResult, string>> = {
 };
 
 /** Cells of a decision, of all its requirements. */
-export const cellsOf = (decision: GateDecision): GateCell[] =>
-  decision.requirements.flatMap(({ cells }) => cells);
+const cellsOf = (decision: GateDecision): GateCell[] => decision.requirements.flatMap(({ cells }) => cells);
 
 /** `FAIL: slower than the budget allows (1 of 2 protected cells)`. At most some 120 characters, nothing of others in it. */
 export function headline(decision: GateDecision): string {

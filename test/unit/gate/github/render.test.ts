@@ -177,7 +177,7 @@ function hugeDecision(count: number, filler: string): GateDecision {
     waivers: Array.from({ length: count }, (_, index) =>
       makeWaiver({ applies: index % 2 === 0, reason: filler, cell: filler, reasons }),
     ),
-    policy: { path: filler, title: filler, sha256: 'c'.repeat(64), commit: null },
+    policy: { path: filler, title: filler, trust: filler, sha256: 'c'.repeat(64), commit: null },
     base: { branch: filler, commit: 'b'.repeat(40) },
     harness: filler,
   });

@@ -77,6 +77,10 @@ describe('the workflows', () => {
     assert.deepEqual(request.jobs.run?.needs, 'request');
   });
 
+  test('name no trust policy of their own', () => {
+    for (const path of paths) assert.doesNotMatch(fileText(path), /qualify\.trust\.json/, path);
+  });
+
   test('use inputs of the action that there are', () => {
     const { inputs } = readAction();
     const used = paths
@@ -85,6 +89,20 @@ describe('the workflows', () => {
     assert.equal(used.length, 3);
     for (const step of used) for (const name of Object.keys(step.with)) assert.ok(name in inputs, name);
   });
+});
+
+test('the action has every list of files and folders that a gate takes', () => {
+  const gate = fileText('src/cli/gate.ts');
+  const { inputs, runs } = readAction();
+  const script = runs.steps.find(({ id }) => id === 'gate')?.run ?? '';
+  const lists = [...gate.matchAll(/'(--[a-z]+) <(?:file|folder)>', [^\n]*collect\)/g)].map(
+    ([, flag = '']) => flag,
+  );
+  assert.deepEqual(lists.toSorted(), ['--attestations', '--challenge', '--manifests', '--waivers']);
+  for (const flag of lists) {
+    const [, variable = ''] = new RegExp(`^ *add ${flag} "\\$([A-Z]+)"$`, 'm').exec(script) ?? [];
+    assert.ok(variable.toLowerCase() in inputs, flag);
+  }
 });
 
 test('the action takes nothing from outside into a script, is pinned, and shares no cache', () => {
