@@ -3,6 +3,7 @@
  * proved before anything is searched, and the culprit is confirmed against its parent afterwards. Effects of sessions and of git come in
  * by `Measure` and `startSearch`.
  */
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { isWorthAnother, type Judgement } from './outcome.js';
 import { findRange, parentsOf, type Range, sourcesOf, subjectOf } from './range.js';
@@ -49,8 +50,6 @@ interface Known {
   commit: string;
   outcome: Tried['outcome'];
 }
-
-const short = (commit: string): string => commit.slice(0, 12);
 
 const percent = ({ effect }: Judgement): string =>
   effect === null ? '' : `, ${effect.deltaPercent >= 0 ? '+' : ''}${effect.deltaPercent.toPrecision(3)} %`;
