@@ -28,3 +28,6 @@ export function tokensDigest(tokens: ArrayLike<number>): string {
   for (let i = 0; i < tokens.length; i++) bytes.writeUInt32LE(tokens[i] ?? 0, i * 4);
   return sha256(bytes);
 }
+
+/** The beginning of a digest or of a commit's name, for people. */
+export const short = (digest: string): string => digest.slice(0, 12);

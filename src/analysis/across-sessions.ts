@@ -18,7 +18,7 @@ export interface SessionRecord {
 }
 
 /** How the second session's arm stands to the first one's; null when that cannot be said. */
-export type Direction = 'higher' | 'lower' | 'about the same';
+type Direction = 'higher' | 'lower' | 'about the same';
 
 export interface ArmAcross {
   arm: string;
@@ -29,7 +29,7 @@ export interface ArmAcross {
   match: 'unmatched';
 }
 
-export interface CellAcross {
+interface CellAcross {
   cell: string;
   arms: ArmAcross[];
 }

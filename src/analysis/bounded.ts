@@ -17,7 +17,7 @@ export interface Distance {
 }
 
 /** What of an answer is compared. */
-export interface Compared {
+interface Compared {
   answer: Pick<Answer, 'tokens' | 'probabilities'>;
 }
 

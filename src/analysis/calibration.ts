@@ -131,7 +131,7 @@ export interface CellCalibration {
 }
 
 /** How often equal things were called different. Cells whose proofs were missing are `refused` and not counted. */
-export interface Alarms {
+interface Alarms {
   cells: number;
   failed: number;
   improved: number;

@@ -30,7 +30,7 @@ export interface ChangePointOptions {
 export const fewestValues = 10;
 
 /** Defaults: at most one series without a change in fifty is called changed. */
-export const changePointDefaults = { level: 0.02, leastValues: 4, permutations: 499 } as const;
+const changePointDefaults = { level: 0.02, leastValues: 4, permutations: 499 } as const;
 
 interface Split {
   at: number;

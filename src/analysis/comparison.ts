@@ -25,7 +25,7 @@ export interface ComparisonAnalysis {
 }
 
 /** The names of the two arms of a comparison. */
-export interface Pair {
+interface Pair {
   arm: string;
   against: string;
 }

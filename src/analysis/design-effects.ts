@@ -21,7 +21,7 @@ export interface Contrast {
 }
 
 /** Pairs of switches (by place among the factors) that one contrast holds together: their effects cannot be told apart. */
-export interface PairChain extends Contrast {
+interface PairChain extends Contrast {
   pairs: [number, number][];
   /** Parts of other pairs are mixed in, too. */
   mixed: boolean;

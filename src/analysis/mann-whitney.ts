@@ -37,7 +37,7 @@ function tails(counts: Float64Array, sum: number): { below: number; above: numbe
   return { below: add(counts.subarray(0, sum + 1)) / all, above: add(counts.subarray(sum)) / all };
 }
 
-export interface MannWhitney {
+interface MannWhitney {
   /** Pairs in which the value of `head` is the larger, ties by half. */
   u: number;
   /** One-sided p of "head is larger". */

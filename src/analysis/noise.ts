@@ -32,7 +32,7 @@ export function requestDeviation(launches: readonly (readonly number[])[]): numb
 }
 
 /** One round of equal arms. */
-export interface NoiseRound {
+interface NoiseRound {
   /** ln(median rate of the arm / median rate of the reference). */
   lnRatio: number;
   /** The arm was launched after the reference. */
@@ -40,7 +40,7 @@ export interface NoiseRound {
 }
 
 /** What one session of equal arms showed in one cell. */
-export interface SessionNoise {
+interface SessionNoise {
   rounds: readonly NoiseRound[];
   /** Standard deviation of ln(rate) inside of a launch; null when launches have one sample. */
   requestDeviation: number | null;

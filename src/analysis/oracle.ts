@@ -46,7 +46,7 @@ export interface OracleRule {
 export type FaultOutcome = 'caught' | 'missed' | 'cannot-strike';
 export type FaultOutcomes = Readonly<Record<PlantedFault, FaultOutcome>>;
 /** `strong`: every fault is caught. `vacuous`: none is, or the outputs prove nothing by themselves. */
-export type Grade = 'strong' | 'partial' | 'vacuous';
+type Grade = 'strong' | 'partial' | 'vacuous';
 
 export interface PromptGrade {
   prompt: string;

@@ -2,7 +2,7 @@
 import { mean, sampleDeviation } from './statistics.js';
 import { tQuantile, tUpperTail } from './student-t.js';
 
-export interface PairedT {
+interface PairedT {
   /** Mean of the log ratios. */
   centre: number;
   /** Bounds, each at the one-sided level that was asked for. */

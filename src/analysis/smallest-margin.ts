@@ -4,7 +4,7 @@ import { lnGammaOfHalf } from './chi-square.js';
 import { tQuantile } from './student-t.js';
 
 /** Chance that an unchanged cell is to have of passing. */
-export const wantedPass = 0.9;
+const wantedPass = 0.9;
 
 const normalCdf = (x: number): number => (1 + errorFunction(x / Math.SQRT2)) / 2;
 

@@ -3,6 +3,7 @@
  * proved before anything is searched, and the culprit is confirmed against its parent afterwards. Effects of sessions and of git come in
  * by `Measure` and `startSearch`.
  */
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { signedPercent } from '../verdict/percent.js';
 import { isWorthAnother, type Judgement } from './outcome.js';
@@ -50,8 +51,6 @@ interface Known {
   commit: string;
   outcome: Tried['outcome'];
 }
-
-const short = (commit: string): string => commit.slice(0, 12);
 
 const percent = ({ effect }: Judgement): string =>
   effect === null ? '' : `, ${signedPercent(1 + effect.deltaPercent / 100)}`;

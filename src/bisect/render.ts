@@ -1,13 +1,13 @@
 /** A bisection as people read it: 80 columns, nothing that could steer the terminal. */
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
+import { duration } from '../report/duration.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
 import { signedPercent } from '../verdict/percent.js';
 import type { Bisection, Tried } from './result.js';
 
 const width = 80;
-
-const short = (commit: string): string => commit.slice(0, 12);
 
 const named = ({ commit, subject }: { commit: string; subject: string }): string =>
   `${short(commit)} "${subject}"`;
@@ -21,13 +21,6 @@ function effectText({ effect }: Tried): string {
       ? ''
       : ` (${ratio(lowerPercent)} to ${ratio(upperPercent)})`;
   return ` ${ratio(deltaPercent)}${bounds}`;
-}
-
-function duration(seconds: number): string {
-  const whole = Math.round(seconds);
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  if (hours > 0) return `${hours} h ${minutes} min`;
-  return minutes > 0 ? `${minutes} min ${whole % 60} s` : `${whole} s`;
 }
 
 /** What it came to, in sentences. */

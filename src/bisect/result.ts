@@ -6,12 +6,12 @@ import { EXIT } from '../exit-codes.js';
 import { writeWhole } from '../journal/write-whole.js';
 import { sha256Schema } from '../plan/schema.js';
 
-export const BISECT_FILE = 'bisect.json';
+const BISECT_FILE = 'bisect.json';
 
 const outcomeSchema = z.enum(['good', 'bad', 'undecided', 'refused']);
 
 /** A commit that was compared with the base. */
-export const triedSchema = z.strictObject({
+const triedSchema = z.strictObject({
   commit: z.string(),
   subject: z.string(),
   base: z.string(),
@@ -37,7 +37,7 @@ export const triedSchema = z.strictObject({
  * many commits add up. `range`: one of some commits that cannot be measured. `older`: the merge base is slower than good already.
  * `no-slowdown`: bad passes against good. `undecided`, `refused`: so is bad against good. `interrupted`, `broken`: it did not come to its end.
  */
-export const bisectResultSchema = z.enum([
+const bisectResultSchema = z.enum([
   'confirmed',
   'not-confirmed',
   'range',

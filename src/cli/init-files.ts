@@ -8,7 +8,7 @@ import { TRUST_FILE, type TrustedKey, type TrustPolicy } from '../manifest/trust
 export const MATRIX_FILE = 'qualify.matrix.yaml';
 
 /** What is of this repository. */
-export interface InitChoices {
+interface InitChoices {
   /** Branch that changes are merged into. */
   branch: string;
   /** What `uses:` names: `./`, or `OWNER/REPO@SHA`. */
@@ -16,7 +16,7 @@ export interface InitChoices {
   key: Pick<TrustedKey, 'keyId' | 'publicKey'>;
 }
 
-export interface InitFile {
+interface InitFile {
   /** Below the root of the repository. */
   path: string;
   text: string;

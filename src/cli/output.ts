@@ -34,7 +34,7 @@ export function note(text: string): void {
 }
 
 /** A piece of work that goes on. */
-export interface Progress {
+interface Progress {
   /** `share` from 0 to 1 where it is known. */
   update(text: string, share?: number | null): void;
   /** Takes the line away, or says a last word. */

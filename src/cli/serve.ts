@@ -18,7 +18,7 @@ import { note } from './output.js';
 /** The switch whose value is a file. */
 const HOTNESS = 'DFLASH_DS4_HOTNESS_CSV';
 
-export interface ServeFlags {
+interface ServeFlags {
   model: string;
   host: string;
   port: number;

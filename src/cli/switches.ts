@@ -24,7 +24,7 @@ interface SwitchesFlags extends SessionFlags {
 }
 
 /** `NAME=LOW,HIGH`, once more for each switch. */
-export function switchFactor(text: string, before: Factor[] = []): Factor[] {
+function switchFactor(text: string, before: Factor[] = []): Factor[] {
   const parts = /^([A-Z][A-Z0-9_]*)=([^,]*),(.*)$/.exec(text);
   const [, name = '', low = '', high = ''] = parts ?? [];
   if (parts === null || low === high) {

@@ -18,7 +18,7 @@ export interface EngineAddon {
   open(path: string, options: OpenOptions): Promise<NativeEngine>;
 }
 
-export interface CreateModelOptions {
+interface CreateModelOptions {
   preset: string;
   /** Type of gate and up; down follows (`rocmfp2` pairs with ROCmFP3 down). */
   experts: string;
@@ -34,12 +34,12 @@ export interface CreateModelOptions {
   roundTrips: boolean;
 }
 
-export interface CreatedModel {
+interface CreatedModel {
   sizeBytes: number;
   tensors: number;
 }
 
-export interface QuantizeModelOptions {
+interface QuantizeModelOptions {
   in: string;
   out: string;
   /** Type of the routed experts, as for `createModel`. */
@@ -55,7 +55,7 @@ export interface QuantizedModel extends CreatedModel {
   quantized: QuantizedTensor[];
 }
 
-export interface QuantizedTensor {
+interface QuantizedTensor {
   name: string;
   from: string;
   to: string;

@@ -48,7 +48,7 @@ const propsSchema = z.looseObject({
 });
 
 /** What an answer holds besides the client's clock and the places of its evidence. */
-export type Completion = Omit<Answer, 'clientMs' | 'request' | 'response'>;
+type Completion = Omit<Answer, 'clientMs' | 'request' | 'response'>;
 
 /** Body of POST `/completion`: greedy, of exact length, on one slot, with the control of coldness applied. */
 export const completionBody = (request: Omit<CompletionRequest, 'timeoutMs' | 'evidenceName'>): string =>

@@ -5,7 +5,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { QualifyError } from '../errors.js';
 
-export interface Exchange {
+interface Exchange {
   status: number;
   body: string;
   /** From handing the request to the socket until the last byte of the answer. */

@@ -6,7 +6,7 @@ import type { EngineAddon } from './addon.js';
 import { DEFAULT_CHUNK } from './host-options.js';
 
 /** Lengths of the prompts; all their positions count. */
-export const AUDIT_PROMPT_TOKENS = [64, 128, 256, 401] as const;
+const AUDIT_PROMPT_TOKENS = [64, 128, 256, 401] as const;
 
 export interface AuditReport {
   prompts: number;

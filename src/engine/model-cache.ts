@@ -22,14 +22,14 @@ import { sha256File } from './file-digest.js';
 
 const indexSchema = z.strictObject({ sha256: sha256Schema, sizeBytes: z.int().min(1) });
 
-export interface CachedModel extends z.infer<typeof indexSchema> {
+interface CachedModel extends z.infer<typeof indexSchema> {
   /** Absolute path of the GGUF file. */
   path: string;
   /** False when it was made just now. */
   cached: boolean;
 }
 
-export interface ModelRequest {
+interface ModelRequest {
   preset: string;
   experts: string;
   seed: number;

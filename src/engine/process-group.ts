@@ -23,7 +23,7 @@ export interface GroupSpec {
   logPath: string;
 }
 
-export interface GroupEnd {
+interface GroupEnd {
   how: 'asked' | 'killed' | 'died';
   /** Names of the processes that were still there once the leader had ended and its children had had their time; absent for none. */
   left?: string[];

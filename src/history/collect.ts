@@ -8,7 +8,7 @@ import { type ReadIndex, readIndex, writeIndex } from './index-file.js';
 import { type GoodLine, lineOf, type RunLine, type Seen } from './run-line.js';
 import { findRuns, stampOf } from './scan.js';
 
-export interface CollectOptions {
+interface CollectOptions {
   /** Folder that paths of runs are told from. */
   root: string;
   /** Where the index is. */
@@ -21,7 +21,7 @@ export interface CollectOptions {
   onProgress?: (folder: string, done: number, total: number) => void;
 }
 
-export interface Collected {
+interface Collected {
   lines: RunLine[];
   /** How many runs were checked now. */
   checked: number;

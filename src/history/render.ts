@@ -14,7 +14,7 @@ const width = 80;
 export const NOTICE = 'never used for gating: rates of different sessions are not compared';
 
 /** What is told. */
-export interface History {
+interface History {
   selection: Selection;
   /** Only of a cell that was asked for. */
   series: Series[] | null;

@@ -14,7 +14,7 @@ export interface Selection {
   };
 }
 
-export interface Filter {
+interface Filter {
   /** The beginning of the id of a machine; null for any. */
   machine: string | null;
   /** Name of a matrix. */

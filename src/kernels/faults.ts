@@ -85,7 +85,7 @@ async function mutated(
   return { path, before, after: before.replace(fault.text, () => fault.replacement) };
 }
 
-export interface FaultOptions {
+interface FaultOptions {
   sourceFolder: string;
   toolchain: Toolchain;
   isa: Isa;

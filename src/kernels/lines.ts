@@ -82,10 +82,7 @@ const lineSchema = z.discriminatedUnion('type', [
   endSchema,
 ]);
 
-export type SuiteHeader = z.infer<typeof headerSchema>;
 export type SuiteCase = z.infer<typeof caseSchema>;
-export type SuiteSummary = z.infer<typeof summarySchema>;
-export type SuiteCeiling = z.infer<typeof ceilingSchema>;
 export type SuiteMeasure = z.infer<typeof measureSchema>;
 export type SuiteLine = z.infer<typeof lineSchema>;
 

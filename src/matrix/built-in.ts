@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Folder of the built-in matrices, beside `dist/` and `package.json`. */
-export const builtInFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'matrices');
+const builtInFolder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'matrices');
 
 /** Names of the built-in matrices, sorted. */
 export function builtInNames(): string[] {

@@ -8,7 +8,7 @@ import { parseMatrix } from './parse.js';
 import type { Matrix } from './schema.js';
 
 /** A matrix with the digest of its meaning (RFC 8785 JSON with defaults filled in) and where it came from. */
-export interface LoadedMatrix {
+interface LoadedMatrix {
   matrix: Matrix;
   digest: string;
   /** `built-in:<name>`, or the path as given. */

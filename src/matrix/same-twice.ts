@@ -2,7 +2,7 @@
 import { plantSlowdown } from './planted.js';
 import type { Matrix } from './schema.js';
 
-export interface SameTwiceOptions {
+interface SameTwiceOptions {
   /** Rounds after which equal arms are looked at. */
   rounds: number;
   /** The clock that decides; the matrix's own when absent. */

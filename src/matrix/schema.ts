@@ -86,7 +86,7 @@ export const armSchema = z.strictObject({
 });
 
 /** Limits of parity `bounded`: what rounding alone may do to outputs. */
-export const boundedSchema = z.strictObject({
+const boundedSchema = z.strictObject({
   /** Least share of positions at which both arms give the same id. */
   top1: z.number().min(0).max(1),
   /** Least share of the ten likeliest ids of an arm that are among the ten likeliest of the other. */

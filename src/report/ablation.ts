@@ -112,7 +112,7 @@ function titled(verdict: Verdict): { own: AblationCell; cell: CellVerdict | unde
 }
 
 /** What an ablation found, in words: renderers lay it out. */
-export interface AblationParts {
+interface AblationParts {
   /** Headings of the columns of each cell's table. */
   heads: readonly string[];
   cells: {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
@@ -34,8 +35,6 @@ const machineSchema = z.object({
 
 const entryOf = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): EntryOf<K> | undefined =>
   entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
-
-const short = (digest: string): string => digest.slice(0, 12);
 
 function machineText({ machine, entries }: ReportContext): string {
   const id = entryOf(entries, 'session')?.machineId;

@@ -11,7 +11,7 @@ import type { ReportContext } from './context.js';
 import { plainText } from './escape.js';
 
 type Value = string | number | boolean;
-export type LlamaBenchRow = Record<string, Value | readonly number[]>;
+type LlamaBenchRow = Record<string, Value | readonly number[]>;
 
 const machineSchema = z.object({
   cpu: z.object({ model: z.string() }),

@@ -7,18 +7,12 @@ import { planDigest } from '../plan/build.js';
 import type { Estimate } from '../plan/estimate.js';
 import { capOf } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
+import { duration } from './duration.js';
 import { plainText } from './escape.js';
 import { looksText } from './looks.js';
 import { simulationText } from './simulated.js';
 import { smallProtocol } from './small-protocol.js';
 import { labelled } from './wrap.js';
-
-/** `45 s`, `12 min`, `3.5 h`. */
-export function duration(seconds: number): string {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  if (seconds < 5400) return `${Math.ceil(seconds / 60)} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
-}
 
 type Arm = Plan['arms'][number];
 

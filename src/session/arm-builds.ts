@@ -84,7 +84,7 @@ const placed = (name: string, place: Place): string =>
   place === 'elsewhere' ? `${name} once more, elsewhere, for the null arm` : name;
 
 /** The arms of a revision by the place of their build. A null arm runs a build of its own, but a package is what it is. */
-export function armsByPlace({ arms }: Pick<Plan, 'arms'>, revision: string): Map<Place, string[]> {
+function armsByPlace({ arms }: Pick<Plan, 'arms'>, revision: string): Map<Place, string[]> {
   const own = arms.filter((arm) => arm.revision === revision);
   const isElsewhere = (arm: Plan['arms'][number]): boolean =>
     arm.control === 'null' && arm.engine === 'embedded';

@@ -23,7 +23,7 @@ import { worstOf } from '../verdict/refusal.js';
 import type { SessionProgress } from './context.js';
 import { runSession, type SessionResult } from './session.js';
 
-export interface CalibrateOptions {
+interface CalibrateOptions {
   /** Cells, model and protocol; its first arm is the one that runs twice. */
   matrix: Matrix;
   repository: string;

@@ -20,7 +20,7 @@ import { conditionsOf } from './conditions.js';
 import type { SessionContext } from './context.js';
 
 /** Which launch of the plan. */
-export interface LaunchPlace {
+interface LaunchPlace {
   round: number;
   position: number;
   arm: Plan['arms'][number];
@@ -29,7 +29,7 @@ export interface LaunchPlace {
 }
 
 /** What a launch needs besides the session. */
-export interface LaunchInputs {
+interface LaunchInputs {
   engine: Engine;
   build: ArmBuild;
   modelPath: string;

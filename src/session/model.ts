@@ -9,7 +9,7 @@ import type { BuildContext } from './arm-builds.js';
 import type { SessionContext } from './context.js';
 
 /** A model where it lies: its absolute path, and what it is known by. */
-export interface FoundModel {
+interface FoundModel {
   path: string;
   sha256: string;
   sizeBytes: number;

@@ -22,7 +22,7 @@ import { leaveNothingBehind } from './leave-nothing.js';
 import { findModel } from './model.js';
 import type { AskedCell, AskedPrompt } from './oracle-prompts.js';
 
-export interface OracleOptions {
+interface OracleOptions {
   plan: Plan;
   cells: readonly AskedCell[];
   /** Wait for the machine instead of failing when a session holds it. */

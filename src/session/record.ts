@@ -26,7 +26,7 @@ import { provideModel } from './model.js';
 import { walk } from './walk.js';
 
 /** What a session has to go on with: all of it when it begins, and what is missing when it is resumed. */
-export interface SessionSources {
+interface SessionSources {
   revisions: ReadonlyMap<string, ArmSource>;
   /** Builds of arms that the journal has already. */
   builds?: ReadonlyMap<string, ArmBuild>;

@@ -33,7 +33,7 @@ import { commitsOf, sameBuilds, sameModel } from './same-builds.js';
 import type { SessionOptions, SessionResult } from './session.js';
 import { readUnfinishedRun, type UnfinishedRun } from './unfinished-run.js';
 
-export interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait' | 'progress' | 'signal'> {
+interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait' | 'progress' | 'signal'> {
   /** Absolute path. */
   runFolder: string;
 }

@@ -7,7 +7,7 @@ import { type Scenario, scenarios } from '../simulation/scenario.js';
 import { addTally, emptyTally, outcomes, type Tally } from '../simulation/tally.js';
 
 /** What a worker is given: a scenario by its place in the list, and which matrices of it. */
-export interface SimulationTask {
+interface SimulationTask {
   scenario: number;
   batch: Batch;
 }
@@ -20,7 +20,7 @@ const tallySchema: z.ZodType<Tally> = z.strictObject({
   matricesPassed: count,
 });
 
-export interface ManyOptions {
+interface ManyOptions {
   seed: string;
   /** Matrices of each scenario. */
   matrices: number;

@@ -12,7 +12,7 @@ import type { ArmBuild } from './arm-builds.js';
 import type { SessionContext } from './context.js';
 import { runLaunch } from './launch.js';
 
-export interface WalkInputs {
+interface WalkInputs {
   engines: Readonly<Record<EngineName, Engine>>;
   builds: ReadonlyMap<string, ArmBuild>;
   modelPath: string;

@@ -33,7 +33,7 @@ const pairSchema = z.strictObject({
   adjustedP: z.number().nullable(),
 });
 
-export const ablationCellSchema = z.strictObject({
+const ablationCellSchema = z.strictObject({
   cell: z.string(),
   /** Standard deviation of one launch in percent of the rate, its degrees of freedom, and where it is from. */
   noise: z.strictObject({

@@ -42,7 +42,7 @@ export const armSummarySchema = z.strictObject({
     .nullable(),
 });
 
-export const intervalSchema = z.strictObject({ lower: z.number(), upper: z.number() });
+const intervalSchema = z.strictObject({ lower: z.number(), upper: z.number() });
 
 /** Ratios and percents are of head over base; `lower` and `upper` bound the ratio at one-sided `level`. */
 export const effectSchema = z.strictObject({
@@ -62,7 +62,7 @@ export const effectSchema = z.strictObject({
   roundsStillNeeded: z.int().nullable(),
 });
 
-export const paritySummarySchema = z.strictObject({
+const paritySummarySchema = z.strictObject({
   level: paritySchema,
   /** `within`: not identical, but inside of the limits of level `bounded`. */
   status: z.enum(['identical', 'within', 'different', 'inconclusive', 'vacuous', 'unproved']),
@@ -116,7 +116,7 @@ export const cellVerdictSchema = z.strictObject({
  * `warm-up`: last retained sample of a launch against the first. `slot`: second launch of a round against the first. `order`: the
  * effect with a linear drift taken out.
  */
-export const controlSchema = z.strictObject({
+const controlSchema = z.strictObject({
   name: z.enum(['null', 'lever-off', 'warm-up', 'slot', 'order']),
   cell: z.string(),
   /** The arm it is about; null when it is about all of them. */

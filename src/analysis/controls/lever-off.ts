@@ -1,7 +1,7 @@
 /** Head with its new switches off against the reference: as fast as it, else a gain of the head is not the switches'. */
 import { type Estimate, isWithinMargin, meanEstimate } from './interval.js';
 
-export interface LeverOffEffect extends Estimate {
+interface LeverOffEffect extends Estimate {
   /** Shown neither slower nor faster than the margin. */
   equivalent: boolean;
 }

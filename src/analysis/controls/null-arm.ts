@@ -3,7 +3,7 @@ import { limits } from '../limits.js';
 import { mean } from '../statistics.js';
 import { type Estimate, estimateOf, isBeyond, squaresOf } from './interval.js';
 
-export interface NullEffect extends Estimate {
+interface NullEffect extends Estimate {
   /** The interval lies wholly beyond half the margin, on one side. */
   moved: boolean;
 }

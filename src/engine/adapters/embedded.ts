@@ -24,7 +24,7 @@ export function programOf(buildFolder: string): { command: string; leading: stri
   };
 }
 
-export function serverArguments(spec: LaunchSpec): string[] {
+function serverArguments(spec: LaunchSpec): string[] {
   return [
     ...option('--model', spec.modelPath),
     ...option('--host', '127.0.0.1'),

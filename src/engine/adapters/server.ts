@@ -10,7 +10,7 @@ import { type LaunchFolder, makeLaunchFolder } from '../launch-folder.js';
 const COUNTERS_TIMEOUT_MS = 30_000;
 
 /** What to start, and what every exchange with it needs. */
-export interface ServerStart {
+interface ServerStart {
   command: string;
   arguments: readonly string[];
   /** Keeps every body that is sent or received. */

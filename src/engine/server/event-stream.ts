@@ -1,7 +1,7 @@
 /** Server-sent events on a raw response. */
 import type { FastifyReply } from 'fastify';
 
-export interface EventStream {
+interface EventStream {
   send(data: unknown): void;
   /** Ends the stream; OpenAI's closes with `data: [DONE]`. */
   end(last?: '[DONE]'): void;

@@ -9,7 +9,7 @@ import type { NativeEngine, NativeRequest, NativeResult } from '../addon.js';
 import type { Spin } from './spinner.js';
 
 /** Counter of completions that were slowed down. */
-export const PLANTED_COUNTER = 'planted.slowdown';
+const PLANTED_COUNTER = 'planted.slowdown';
 
 interface Times {
   wallMs: number;

@@ -8,7 +8,7 @@ interface TokenProbability {
   logprob: number;
 }
 
-export interface CompletionProbability extends TokenProbability {
+interface CompletionProbability extends TokenProbability {
   top_logprobs: TokenProbability[];
 }
 

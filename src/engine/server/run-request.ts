@@ -6,7 +6,7 @@ import type { ServedEngine } from './served-engine.js';
 import { ServerError } from './server-error.js';
 
 /** llama-server's `timings`, and the CPU times beside the wall times. */
-export interface Timings {
+interface Timings {
   cache_n: number;
   prompt_n: number;
   prompt_ms: number;

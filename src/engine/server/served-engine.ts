@@ -7,7 +7,7 @@ import type { Props } from './props.js';
 import { ServerError } from './server-error.js';
 
 /** Sums since the start, for `/metrics`. */
-export interface Totals {
+interface Totals {
   promptTokens: number;
   promptSeconds: number;
   predictedTokens: number;

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 
-export type ErrorType =
+type ErrorType =
   | 'invalid_request_error'
   | 'exceed_context_size_error'
   | 'not_found_error'

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { z } from 'zod';
 
 /** Milliseconds of CPU time to use up, and the monotonic time (ns) before which not to answer. */
-export const spinSchema = z.strictObject({ cpuMs: z.number().min(0), untilNs: z.bigint() });
+const spinSchema = z.strictObject({ cpuMs: z.number().min(0), untilNs: z.bigint() });
 export type Spin = z.infer<typeof spinSchema>;
 
 /** Two looks at the clock lie a fraction of a microsecond apart; where they do not, another process had the CPU. */

@@ -43,7 +43,7 @@ const dark: Record<Colour, string> = {
   'arm-5': '#dcc651',
 };
 
-export type Colour = keyof typeof light;
+type Colour = keyof typeof light;
 
 /** Every colour in both settings. */
 export const palettes: Readonly<Record<'light' | 'dark', Readonly<Record<Colour, string>>>> = { light, dark };

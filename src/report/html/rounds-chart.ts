@@ -12,7 +12,7 @@ import { roundAxis } from './samples-chart.js';
 const percentOf = (log: number): number => 100 * Math.expm1(log);
 
 /** What the rounds so far said at a look; ratios are of head over base. */
-export interface LookRecord {
+interface LookRecord {
   rounds: number;
   ratio: number;
   lower: number | null;

@@ -1,7 +1,7 @@
 /** Tables of data: headings that a screen reader can tell, numbers that line up, and a frame that scrolls by itself. */
 import { html, type Markup, nothing, type Part } from './markup.js';
 
-export interface Column {
+interface Column {
   head: Part;
   /** Numbers are aligned at the right. */
   number?: boolean;

@@ -182,7 +182,7 @@ function stripChart(
 }
 
 /** A strip with the words that stand beside it. */
-export interface DrawnStrip {
+interface DrawnStrip {
   axis: string;
   chart: Chart;
 }

@@ -22,7 +22,7 @@ export interface TimedLaunch {
 }
 
 /** Something that is not a launch: a look, a resumption, the end, a failure. */
-export interface TimedEvent {
+interface TimedEvent {
   atMinutes: number;
   text: string;
 }
