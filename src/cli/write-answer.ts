@@ -1,9 +1,10 @@
 /** Writes the answer of a command to a file that the user names. */
 import { realpathSync } from 'node:fs';
-import { lstat, open, rename, rm } from 'node:fs/promises';
+import { lstat, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { writeBeside } from '../machine/write-new.js';
 import { note } from './output.js';
 
 /** The real place of a path whose last part need not exist. */
@@ -39,27 +40,18 @@ export async function writeAnswer(path: string, text: string): Promise<void> {
       exit: 'usage',
       hint: 'Name another file.',
     });
-  const draft = `${path}.${process.pid}.draft`;
-  try {
-    const file = await open(draft, 'wx', 0o644);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } catch (error) {
-    const explained = explainDiskFull(error, path);
-    if (explained instanceof QualifyError) throw explained;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new QualifyError('ERR_QUALIFY_OUTPUT', `${path} cannot be written: ${why}`, {
-      exit: 'infrastructure',
-      hint: 'See that its folder is there and may be written to.',
-      cause: error,
-    });
-  } finally {
-    await rm(draft, { force: true });
-  }
+  const explain = (error: unknown): QualifyError => unanswerable(path, error);
+  await writeBeside(path, (write) => write(Buffer.from(text)), { place: rename, explain });
   note(`Written: ${path}`);
+}
+
+function unanswerable(path: string, cause: unknown): QualifyError {
+  const explained = explainDiskFull(cause, path);
+  if (explained instanceof QualifyError) return explained;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new QualifyError('ERR_QUALIFY_OUTPUT', `${path} cannot be written: ${why}`, {
+    exit: 'infrastructure',
+    hint: 'See that its folder is there and may be written to.',
+    cause,
+  });
 }
