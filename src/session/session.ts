@@ -37,6 +37,8 @@ export interface SessionOptions {
   cells?: readonly string[] | undefined;
   /** Wait for the machine instead of failing when another session holds it. */
   wait: boolean;
+  /** Told how many seconds other sessions had the machine, also when it was not to be had. */
+  onWaited?: (seconds: number) => void;
   /** Said once nothing stands in the way any more and the session begins. */
   notices?: readonly string[];
   progress: SessionProgress;
@@ -78,10 +80,11 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
   const { created: keyCreated } = await prepareSigningKey();
   const what = `session ${session}`;
   const { progress, phase } = withPhase(options.progress);
+  const asksAt = performance.now();
   const lock = await takeMachineLock({
     ...{ what, phase, wait: options.wait, onWait: progress.note, signal: options.signal },
     ...(matrix.simulation !== undefined && { subject: SIMULATED_MACHINE }),
-  });
+  }).finally(() => options.onWaited?.((performance.now() - asksAt) / 1000));
   try {
     // Others may have had the machine for long.
     if (asked !== undefined) requireInTime(asked.challenge, new Date());
