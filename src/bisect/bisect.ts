@@ -44,6 +44,8 @@ export interface BisectOptions {
   save: (bisection: Bisection) => void;
   note: (text: string) => void;
   signal: AbortSignal;
+  /** How long its sessions have waited for the machine so far. */
+  waitedSeconds?: () => number;
   now?: () => number;
 }
 
@@ -83,7 +85,7 @@ class Course {
       ...options.about,
       ...{ firstParent: options.firstParent, good, bad, mergeBase, commits },
       ...{ result: 'running', exitCode: BISECT_EXIT.running, culprit: null, range: null },
-      ...{ tried: [], confirmation: null, failure: null, seconds: 0 },
+      ...{ tried: [], confirmation: null, failure: null, seconds: 0, waitedSeconds: 0 },
     };
   }
 
@@ -107,7 +109,8 @@ class Course {
 
   #keep(change: Partial<Bisection>): void {
     const seconds = (this.#now() - this.#begun) / 1000;
-    this.#state = { ...this.#state, ...change, seconds };
+    const waitedSeconds = this.#options.waitedSeconds?.() ?? 0;
+    this.#state = { ...this.#state, ...change, seconds, waitedSeconds };
     this.#options.save(this.#state);
   }
 

@@ -69,6 +69,10 @@ function answerOf(bisection: Bisection): string[] {
     case 'refused':
       return [`BAD cannot be measured against GOOD: ${end?.word}${reason}.`];
     case 'interrupted':
+      if (tried.length === 0)
+        return [
+          'Interrupted before the first session came to its end: it is not even known that BAD is slower than GOOD.',
+        ];
       return ['Interrupted. What was found until then:', ...found(bisection)];
     case 'broken':
       return [
@@ -103,21 +107,24 @@ function triedText(tried: Tried, { good, bad }: Bisection): string[] {
 
 /** The text, ending without a line feed. `folder` is where the run folders are, as the user would name it. */
 export function renderBisection(bisection: Bisection, folder: string): string {
-  const { matrix, cell, good, bad, commits, mergeBase, firstParent, tried, confirmation, seconds } =
+  const { matrix, cell, good, bad, commits, mergeBase, firstParent, tried, confirmation, seconds, waitedSeconds } =
     bisection;
+  const waited = waitedSeconds < 1 ? '' : ` (${duration(waitedSeconds)} of it waiting for the machine)`;
   const sessions = [...tried, ...(confirmation === null ? [] : [confirmation])].flatMap(({ runs }) => runs);
   const scope = `${matrix.name}, cell ${cell}: GOOD ${short(good)}, BAD ${short(bad)}, ${counted(commits, 'commit')} between that change the engine${firstParent ? ' (first parents only)' : ''}`;
   const part = mergeBase === null ? [] : [`GOOD is no ancestor of BAD; they part at ${short(mergeBase)}.`];
   const parts = [
     answerOf(bisection).flatMap((line) => wrap(plainText(line), width)),
     [scope, ...part].flatMap((line) => wrap(plainText(line), width)),
-    ['against GOOD, in the order tried', ...tried.flatMap((one) => triedText(one, bisection))],
+    tried.length === 0
+      ? []
+      : ['against GOOD, in the order tried', ...tried.flatMap((one) => triedText(one, bisection))],
     confirmation === null
       ? []
       : [`against its parent ${short(confirmation.base)}`, ...triedText(confirmation, bisection)],
     wrap(
       plainText(
-        `${duration(seconds)}, ${counted(sessions.length, 'session')}; run folders and bisect.json in ${folder}`,
+        `${duration(seconds)}${waited}, ${counted(sessions.length, 'session')}; run folders and bisect.json in ${folder}`,
       ),
       width,
     ),

@@ -79,6 +79,8 @@ export const bisectionSchema = z.strictObject({
   /** What ended it early, in words. */
   failure: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   seconds: z.number(),
+  /** How much of it other sessions had the machine. */
+  waitedSeconds: z.number(),
 });
 
 export type Tried = z.infer<typeof triedSchema>;

@@ -78,7 +78,7 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
     { name: 'base', revision: good },
     { name: 'head', revision: bad },
   ];
-  const matrix = revisionMatrix(flags.matrix, arms);
+  const { matrix, notices } = revisionMatrix(flags.matrix, arms);
   const cell = cellOf(matrix, flags.cell);
   if ([good, bad].includes('HEAD') && (await revisionOfTree('worktree', repository)).dirty)
     note('The working tree has changes that HEAD does not; they are not looked at.');
@@ -91,8 +91,14 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
     update: (text: string, share: number | null) => line.update(text, share),
     note: (text: string) => line.end(text),
   };
+  let waited = 0;
   const measure = async (asked: Asked): Promise<Measured> => {
     const { verdict, failure } = await runSession({
+      // Once, by the first session.
+      notices: notices.splice(0),
+      onWaited: (seconds) => {
+        waited += seconds;
+      },
       matrix: matrixOf(matrix, asked, flags.budget),
       ...{ repository, folder: root, out: join(folder, asked.run), cells: [cell] },
       rounds: roundsOf(matrix, flags, asked.again),
@@ -110,6 +116,7 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
       marginPercent: flags.budget ?? matrix.budgets[planned?.phase ?? 'prefill'],
     },
     measure,
+    waitedSeconds: () => waited,
     save: (bisection) => {
       makeFolder(folder);
       writeBisection(folder, bisection);

@@ -34,7 +34,7 @@ the second place of a round is worse than the first, how often equal things were
 called different, and the smallest margin that this machine can support. All
 sessions of a machine, engine and clock pool; "qualify doctor" reads the result.
 
-  qualify calibrate                            two sessions of equal arms, one planted
+  qualify calibrate                            two A/A sessions, one planted
   qualify calibrate --sessions 10 --rounds 12  closer bounds
   qualify calibrate --clock cpu                on a machine that others share
 

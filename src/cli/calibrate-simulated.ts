@@ -23,14 +23,14 @@ export interface SimulatedFlags {
 const DEFAULT_SEED = 'qualify';
 
 const HELP = `
-With --simulated no engine runs: thousands of matrices are made of random numbers
-whose truth is known, decided by the rule of every session, and counted. Exit code 0
-when the rule keeps to its goals, 10 when it misses one. The same seed (default:
-"${DEFAULT_SEED}") gives the same counts on every machine, with any number of jobs.
-docs/method.md explains the table.
+With --simulated no engine runs: thousands of matrices are made of random
+numbers whose truth is known, decided by the rule of every session, and counted.
+Exit code 0 when the rule keeps to its goals, 10 when it misses one. The same
+seed (default: "${DEFAULT_SEED}") gives the same counts on every machine, with any
+number of jobs. docs/method.md explains the table.
 
-  qualify calibrate --simulated                     about three minutes of CPU time
-  qualify calibrate --simulated --matrices 20000    closer intervals`;
+  qualify calibrate --simulated                   about 3 minutes of CPU time
+  qualify calibrate --simulated --matrices 20000  closer intervals`;
 
 /** The options of a simulated calibration. */
 export const simulatedOptions = (command: Command): Command =>

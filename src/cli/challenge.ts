@@ -65,13 +65,19 @@ export function register(program: Command): void {
 
 async function issue(flags: Flags, now: Date): Promise<Challenge> {
   const matrix = loadRealMatrix(flags.matrix);
+  const [head, base] = [await commitOf(flags.head), await commitOf(flags.base)];
+  if (head === base)
+    throw new QualifyError('ERR_QUALIFY_USAGE', `Head and base are the same commit, ${head.slice(0, 12)}.`, {
+      exit: 'usage',
+      hint: 'A challenge asks about a change: give the commit that it starts from as --base.',
+    });
   const parsed = challengeSchema.safeParse({
     schemaVersion: 1,
     nonce: randomBytes(32).toString('base64url'),
     repository: flags.repository,
     pullRequest: flags.pr ?? null,
-    head: await commitOf(flags.head),
-    base: await commitOf(flags.base),
+    head,
+    base,
     matrix: { name: matrix.name, digest: matrixDigest(matrix) },
     policy: flags.policy === undefined ? null : sha256(readPolicy(flags.policy)),
     issuedAt: now.toISOString(),
@@ -88,7 +94,15 @@ async function issue(flags: Flags, now: Date): Promise<Challenge> {
 /** A full commit is taken as it is: whoever issues a challenge need not have the sources. */
 async function commitOf(name: string): Promise<string> {
   if (/^[0-9a-f]{40}$/.test(name)) return name;
-  const resolved = await resolveRevision(name, process.cwd());
+  const resolved = await resolveRevision(name, process.cwd()).catch((error: unknown) => {
+    if (!(error instanceof QualifyError) || error.code !== 'ERR_QUALIFY_REVISION') throw error;
+    // What else a revision may be elsewhere, a challenge does not ask for.
+    throw new QualifyError(error.code, error.message, {
+      exit: 'usage',
+      hint: 'Give a branch, a tag or a commit of this repository (git fetch gets what others have), or all 40 digits of a commit that need not be here.',
+      cause: error,
+    });
+  });
   if (resolved.kind === 'commit') return resolved.commit;
   throw new QualifyError('ERR_QUALIFY_USAGE', `${name} is no commit, and a challenge asks for commits.`, {
     exit: 'usage',

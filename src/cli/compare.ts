@@ -48,9 +48,9 @@ export function register(program: Command): void {
     const compared = revisions.map((revision, index) => ({ name: names[index] ?? revision, revision }));
     const arms = withLeverOff(compared, flags.lever);
     const repository = await engineRepository(process.cwd());
-    await runAndPrint(revisionMatrix(flags.matrix, arms), repository, flags, {
-      challenge: askedBy(flags, flags.matrix),
-    });
+    const { matrix, notices } = revisionMatrix(flags.matrix, arms);
+    const challenge = askedBy(flags, flags.matrix);
+    await runAndPrint(matrix, repository, flags, { challenge, notices });
   });
 }
 

@@ -42,7 +42,8 @@ export function register(program: Command): void {
         '  qualify completion bash >> ~/.bashrc               every later one\n' +
         '  qualify completion zsh > _qualify                  in a folder of $fpath\n' +
         '  qualify completion fish > ~/.config/fish/completions/qualify.fish\n\n' +
-        '`qualify` must be on the PATH: `npm install --global`, or an alias of `npx qualify`.',
+        '`qualify` must be on the PATH: `npm install --global`, or an alias of\n' +
+        '`npx qualify`.',
     );
   for (const { arguments: all, options } of completions.commands.values()) {
     for (const [name, argument] of all) {

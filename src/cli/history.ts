@@ -3,13 +3,17 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { counted } from '../counted.js';
+import { QualifyError } from '../errors.js';
 import { collectRuns } from '../history/collect.js';
 import { HISTORY_FILE } from '../history/index-file.js';
-import { NOTICE, renderHistory } from '../history/render.js';
-import { selectRuns } from '../history/select.js';
+import { NOTICE, renderHistory, UNFINISHED } from '../history/render.js';
+import type { BadLine, RunLine } from '../history/run-line.js';
+import { type Filter, selectRuns } from '../history/select.js';
 import { seriesOf } from '../history/series.js';
 import { fingerprint } from '../machine/fingerprint.js';
+import { isFolderLocked } from '../machine/lock.js';
 import { noRun } from '../manifest/run-state.js';
+import { suggest } from '../suggest.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import { RUNS } from './find-run.js';
 import { wholeNumber } from './options.js';
@@ -35,6 +39,26 @@ function machineOption(text: string): string {
   return text;
 }
 
+/** @throws QualifyError `ERR_QUALIFY_CELL` (exit 64) when there are runs and none has the cell */
+function requireCell(lines: readonly RunLine[], cell: string, filter: Omit<Filter, 'cell'>): void {
+  const { runs } = selectRuns(lines, filter);
+  const ids = [...new Set(runs.flatMap(({ cells }) => cells.map(({ id }) => id)))];
+  if (runs.length === 0 || ids.includes(cell)) return;
+  const near = suggest(cell, ids);
+  throw new QualifyError('ERR_QUALIFY_CELL', `No run that is looked at has a cell "${cell}".`, {
+    exit: 'usage',
+    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Their cells: ${ids.join(', ')}`,
+  });
+}
+
+/** Folders of runs without a verdict whose session goes on. */
+async function runningOf(bad: readonly BadLine[], root: string): Promise<Set<string>> {
+  const running = new Set<string>();
+  for (const { folder, code } of bad)
+    if (code === UNFINISHED && (await isFolderLocked(resolve(root, folder)))) running.add(folder);
+  return running;
+}
+
 async function history(flags: Flags): Promise<void> {
   for (const folder of flags.runs ?? [])
     if (!existsSync(folder)) throw noRun(`there is no folder ${folder}`, folder);
@@ -58,10 +82,15 @@ async function history(flags: Flags): Promise<void> {
       `The index ${HISTORY_FILE} cannot be written, so that all will be checked again: ${collected.notKept}`,
     );
   const machine = flags.machine === 'all' ? null : (flags.machine ?? fingerprint().id);
-  const selection = selectRuns(collected.lines, { machine, matrix: flags.matrix, cell: flags.cell });
+  const filter = { machine, matrix: flags.matrix };
+  if (flags.cell !== undefined) requireCell(collected.lines, flags.cell, filter);
+  const selection = selectRuns(collected.lines, { ...filter, cell: flags.cell });
+  const running = await runningOf(selection.bad, root);
   const series = flags.cell === undefined ? null : seriesOf(selection.runs, flags.cell);
   if (flags.json !== true) {
-    answer(renderHistory({ selection, series, machine, last: flags.last }));
+    answer(
+      renderHistory({ selection, cell: flags.cell ?? null, series, machine, last: flags.last, running }),
+    );
     return;
   }
   answerJson({
@@ -72,6 +101,7 @@ async function history(flags: Flags): Promise<void> {
     machine,
     runs: selection.runs,
     notVerified: selection.bad,
+    running: [...running],
     leftOut: selection.leftOut,
     series,
   });

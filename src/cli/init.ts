@@ -26,7 +26,7 @@ writes what a gate of pull requests needs:
   qualify.matrix.yaml    the workloads, the protocol and the budgets
   qualify.policy.yaml    what must have been qualified before a merge
   qualify.trust.json     whose runs count: your own key
-  .github/workflows/     who may ask, what measures, what reports (qualify-*.yml)
+  .github/workflows/     who may ask, what measures, what reports (qualify-*)
 In a checkout of llama.cpp, or with --engine node-llama-cpp, it writes a matrix
 that compares llama.cpp, as node-llama-cpp ships it, with the embedded engine.
 Nothing is overwritten without --force: when one file is there, none is written.

@@ -21,7 +21,30 @@ function textAfter(command: Command): string {
   const bare = command.helpInformation();
   const writer = { ...command.configureOutput(), writeOut: (text: string) => pieces.push(text) };
   command.configureOutput(writer).outputHelp();
-  return pieces.join('').replace(bare, '').trim();
+  return pieces.join('').replace(bare, '').replace(/^\n+/, '').trimEnd();
+}
+
+/** Columns of a page, and of the indent of what is shown as it is. */
+const WIDTH = 80;
+const INDENT = 9;
+
+/** Prose of a help is filled; lines that begin with a space stay as they are, indented as far as they leave room. */
+function roffText(text: string): string[] {
+  const isKept = (line: string): boolean => line.startsWith(' ');
+  const lines = text.split('\n');
+  return lines.flatMap((line, at) => {
+    const before = lines[at - 1] ?? '';
+    if (line === '') return [];
+    if (!isKept(line)) return [...(before === '' || isKept(before) ? ['.PP'] : []), roff(line)];
+    if (isKept(before)) return [];
+    const rest = lines.slice(at);
+    const end = rest.findIndex((one) => !isKept(one));
+    const kept = end === -1 ? rest : rest.slice(0, end);
+    const margin = Math.min(...kept.map((one) => one.length - one.trimStart().length));
+    const widest = Math.max(...kept.map((one) => one.length - margin));
+    const indent = Math.max(0, Math.min(INDENT, WIDTH - widest));
+    return ['.PP', '.nf', `.in ${indent}n`, ...kept.map((one) => roff(one.slice(margin))), '.in', '.fi'];
+  });
 }
 
 function section(command: Command, path: string): string {
@@ -36,7 +59,7 @@ function section(command: Command, path: string): string {
       .visibleOptions(command)
       .filter(({ long }) => long !== '--help')
       .map(optionItem),
-    ...(after === '' ? [] : ['.PP', '.nf', roff(after), '.fi']),
+    ...roffText(after),
     ...inner.map((one) => section(one, `${path} ${one.name()}`)),
   ].join('\n');
 }
@@ -77,6 +100,8 @@ export function renderManPage(program: Command): string {
     ...codes,
     '.SH FILES',
     item('.qualify/runs/SESSION', 'run folders'),
+    item('.qualify/bisect/ID', 'bisections: bisect.json and their run folders'),
+    item('.qualify/history.jsonl', 'what qualify history knows of past runs; can be deleted at any time'),
     item('$XDG_CONFIG_HOME/qualify/keys', 'keys that sign, and keys that you trust'),
     item('$XDG_CACHE_HOME/qualify', 'builds and models'),
     '.SH ENVIRONMENT',

@@ -47,7 +47,8 @@ export function register(program: Command): void {
     ];
     const arms = withLeverOff(compared, flags.lever);
     const codeOf = flags.bisect === true ? gitBisectCode : undefined;
-    await runAndPrint(revisionMatrix(matrix, arms), repository, flags, { challenge: asked, codeOf });
+    const { matrix: put, notices } = revisionMatrix(matrix, arms);
+    await runAndPrint(put, repository, flags, { challenge: asked, codeOf, notices });
   });
 }
 

@@ -61,13 +61,14 @@ export function register(program: Command): void {
     .addHelpText(
       'after',
       `
-  qualify report RUN                                     as the session printed it
-  qualify report RUN --format html --out report.html     one page with charts, for a browser
-  qualify report RUN --format csv                        every sample of proved cells
-  qualify report RUN --format benchstat > run.txt        then: benchstat -col arm run.txt
+  qualify report RUN                                  as the session printed it
+  qualify report RUN --format html --out report.html  one page, for a browser
+  qualify report RUN --format csv                     samples, where proved
+  qualify report RUN --format benchstat > run.txt     for benchstat -col arm
   qualify report RUN --format llama-bench-sql | sqlite3 llama-bench.sqlite
 
-Exits 16, naming the file, when anything in the folder does not hold; see \`qualify verify\`.`,
+Exits 16, naming the file, when anything in the folder does not hold; see
+\`qualify verify\`.`,
     )
     .action(report);
 }

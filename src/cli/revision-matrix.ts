@@ -1,11 +1,11 @@
-/** A matrix by name, put onto revisions, for `pr` and `compare`. Says what it leaves out. */
+/** A matrix by name, put onto revisions, for `pr`, `compare` and `bisect`, with what it leaves out. */
 
 import { QualifyError } from '../errors.js';
 import type { RevisionArm } from '../matrix/lever-off.js';
 import { breachesOf } from '../matrix/rules.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
-import { note } from './output.js';
+import { wrap } from '../report/wrap.js';
 import { loadRealMatrix } from './real-matrix.js';
 
 /** What the help of both says of levers. */
@@ -19,17 +19,20 @@ switches', and is not claimed.`;
 
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
-export function revisionMatrix(name: string, revisions: readonly RevisionArm[]): Matrix {
+export interface RevisionMatrix {
+  matrix: Matrix;
+  /** What to say of it when the session begins. */
+  notices: string[];
+}
+
+export function revisionMatrix(name: string, revisions: readonly RevisionArm[]): RevisionMatrix {
   const loaded = loadRealMatrix(name);
   const { matrix, dropped } = withRevisions(loaded, revisions);
-  if (dropped.length > 0) {
-    note(
-      `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`,
-    );
-  }
+  const left = `The arms of ${name} differ in ${dropped.join(', ')}; here only the revision differs, so that is left out.`;
+  const notices = dropped.length === 0 ? [] : [wrap(left, 80).join('\n')];
   // What a matrix file may not say, flags may not make of one: such a run would not verify.
   const [breach] = breachesOf(matrix);
-  if (breach === undefined) return matrix;
+  if (breach === undefined) return { matrix, notices };
   throw new QualifyError('ERR_QUALIFY_ARMS', `${breach.path.join('.')}: ${breach.message}`, {
     exit: 'usage',
     hint: `The cells, model and protocol are those of ${name}; see the revisions and the levers.`,

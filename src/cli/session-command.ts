@@ -66,6 +66,8 @@ interface RunChoices {
   challenge?: Asked | undefined;
   /** The exit code; the verdict's when absent. */
   codeOf?: ((result: SessionResult) => number) | undefined;
+  /** Said when the session begins. */
+  notices?: readonly string[];
 }
 
 /** Says which switches may be misspelt, before hours are measured for nothing. Runs, prints, and sets the exit code: the verdict's, unless told. */
@@ -73,7 +75,7 @@ export function runAndPrint(
   matrix: Matrix,
   repository: string,
   flags: SessionFlags,
-  { challenge, codeOf }: RunChoices = {},
+  { challenge, codeOf, notices = [] }: RunChoices = {},
 ): Promise<void> {
   for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
   return withProgress(
@@ -89,6 +91,7 @@ export function runAndPrint(
         rounds: flags.rounds,
         cells: flags.cell,
         wait: flags.wait === true,
+        notices,
         progress,
         signal: interruptSignal(),
       }),

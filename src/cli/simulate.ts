@@ -89,13 +89,16 @@ function simulated(name: string, flags: SimulateFlags): Matrix {
 }
 
 const HELP = `
-Nothing is measured: a process waits as long as a noise model says and claims so. All
-else is as in \`qualify run\`: launches, proofs, looks, rule, seal, exit code. The run
-folder, its report and its manifest say that it is simulated.
+Nothing is measured: a process waits as long as a noise model says and claims
+so. All else is as in \`qualify run\`: launches, proofs, looks, rule, seal, exit
+code. The run folder, its report and its manifest say that it is simulated. It
+takes the lock of the machine too, as its processes would disturb what another
+session measures: --wait waits for that.
 
-  qualify simulate                                  nothing differs: should pass
-  qualify simulate --effect -3% --cv 1%             should fail: the budget is 2 %
-  qualify simulate --drift -4% --slow-hits 3%:8%    a bad machine: should pass
+  qualify simulate                          nothing differs: should pass
+  qualify simulate --effect -3% --cv 1%     should fail: the budget is 2 %
+  qualify simulate --drift -4% --slow-hits 3%:8%
+                                            a bad machine: should pass
 
 How often it comes out as it should: qualify calibrate --simulated.`;
 

@@ -1,11 +1,11 @@
 /** Writes the answer of a command to a file that the user names. */
 import { realpathSync } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { lstat, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { writeBeside } from '../machine/write-new.js';
 import { makeFolder } from '../make-folder.js';
-import { writeFileWhole } from '../manifest/write-file-whole.js';
 import { note } from './output.js';
 
 /** The real place of a path whose last part need not exist. */
@@ -41,18 +41,19 @@ export async function writeAnswer(path: string, text: string, { inFolder = false
       exit: 'usage',
       hint: 'Name another file.',
     });
-  try {
-    if (inFolder) makeFolder(dirname(path));
-    await writeFileWhole(path, text, 0o644);
-  } catch (error) {
-    const explained = explainDiskFull(error, path);
-    if (explained instanceof QualifyError) throw explained;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new QualifyError('ERR_QUALIFY_OUTPUT', `${path} cannot be written: ${why}`, {
-      exit: 'infrastructure',
-      hint: 'See that its folder is there and may be written to.',
-      cause: error,
-    });
-  }
+  const explain = (error: unknown): QualifyError => unanswerable(path, error);
+  if (inFolder) makeFolder(dirname(path));
+  await writeBeside(path, (write) => write(Buffer.from(text)), { place: rename, explain });
   note(`Written: ${path}`);
+}
+
+function unanswerable(path: string, cause: unknown): QualifyError {
+  const explained = explainDiskFull(cause, path);
+  if (explained instanceof QualifyError) return explained;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new QualifyError('ERR_QUALIFY_OUTPUT', `${path} cannot be written: ${why}`, {
+    exit: 'infrastructure',
+    hint: 'See that its folder is there and may be written to.',
+    cause,
+  });
 }

@@ -6,7 +6,7 @@ import { signedPercent } from '../verdict/percent.js';
 import { verdictNames } from '../verdict/schema.js';
 import type { GoodLine } from './run-line.js';
 import type { Selection } from './select.js';
-import type { Point, Series, Shift } from './series.js';
+import { differingSettings, type Point, type Series, type Shift } from './series.js';
 
 const width = 80;
 
@@ -16,12 +16,16 @@ export const NOTICE = 'never used for gating: rates of different sessions are no
 /** What is told. */
 interface History {
   selection: Selection;
+  /** The cell that was asked for; null for all of them. */
+  cell: string | null;
   /** Only of a cell that was asked for. */
   series: Series[] | null;
   /** The id that was asked for, or its beginning; null for all machines. */
   machine: string | null;
   /** Most rows of the table. */
   last: number;
+  /** Folders of runs whose session goes on; the others that did not come to their end were left. */
+  running: ReadonlySet<string>;
 }
 
 const blocks = '▁▂▃▄▅▆▇█';
@@ -48,19 +52,22 @@ const fit = (text: string, size: number): string => {
   return (plain.length > size ? `${plain.slice(0, size - 1)}…` : plain).padEnd(size);
 };
 
-/** The worst comparison of a run, by its verdict and then by its effect: `401/512 -2.31 %`. */
-function worstOf({ cells }: GoodLine): string {
-  const all = cells.flatMap(({ id, compared }) => compared.map((one) => ({ id, ...one })));
+/** The worst comparison of a run, or of one cell of it, by its verdict and then by its effect: `401/512 -2.31 %`. */
+function worstOf({ cells }: GoodLine, asked: string | null): string {
+  const looked = cells.filter(({ id }) => asked === null || id === asked);
+  const all = looked.flatMap(({ id, compared }) => compared.map((one) => ({ id, ...one })));
   const [worst] = all.toSorted(
     (a, b) =>
       verdictNames.indexOf(b.verdict) - verdictNames.indexOf(a.verdict) ||
       (a.effect?.ratio ?? 1) - (b.effect?.ratio ?? 1),
   );
   if (worst === undefined) return '';
-  return worst.effect === null ? worst.id : `${worst.id} ${signedPercent(worst.effect.ratio)}`;
+  const change = worst.effect === null ? worst.verdict : signedPercent(worst.effect.ratio);
+  if (asked !== null) return change;
+  return worst.effect === null ? worst.id : `${worst.id} ${change}`;
 }
 
-function table({ runs }: Selection, last: number): string {
+function table({ runs }: Selection, last: number, cell: string | null): string {
   if (runs.length === 0) return 'No run to tell of.';
   const sizes = [23, 18, 14, 19] as const;
   const row = (...texts: readonly string[]): string =>
@@ -68,10 +75,12 @@ function table({ runs }: Selection, last: number): string {
       .map((size, at) => fit(texts[at] ?? '', size))
       .join('  ')
       .trimEnd();
-  const lines = runs.slice(0, last).map((run) => row(run.session, run.matrix.name, run.result, worstOf(run)));
+  const lines = runs
+    .slice(0, last)
+    .map((run) => row(run.session, run.matrix.name, run.result, worstOf(run, cell)));
   const older = runs.length - last;
   return [
-    row('session', 'matrix', 'result', 'worst cell'),
+    row('session', 'matrix', 'result', cell ?? 'worst cell'),
     row(...sizes.map((size) => '─'.repeat(size))),
     ...lines,
     ...(older > 0 ? [`and ${older} older: --last ${runs.length}`] : []),
@@ -91,18 +100,21 @@ const shortest = 60;
 
 function trend(label: string, rates: readonly (number | null)[], range: readonly number[]): string[] {
   const known = rates.filter((rate) => rate !== null);
-  if (known.length === 0) return [];
+  const [only] = known;
+  if (only === undefined) return [];
+  // Of one session there is no course to draw.
+  if (known.length === 1) return [`  ${label.padEnd(6)}${only.toFixed(2)} tok/s in 1 session`];
   const text = `${Math.min(...known).toFixed(2)} to ${Math.max(...known).toFixed(2)} tok/s in ${counted(known.length, 'session')}`;
   return [`  ${label.padEnd(6)}${sparkline(rates.slice(-shortest), range)}`, `  ${''.padEnd(6)}${text}`];
 }
 
-function seriesText(series: Series): string {
+function seriesText(series: Series, differing: readonly string[]): string {
   const { points, shifts, clock, baseBuild, baseCommit, machineId, model, matrices } = series;
   const rates = (of: (point: Point) => number | null): (number | null)[] => points.map(of);
   const [base, again] = [rates((point) => point.base), rates((point) => point.null)];
   const range = [...base, ...again].filter((rate) => rate !== null);
   const commit = baseCommit === null ? '' : ` (commit ${baseCommit.slice(0, 12)})`;
-  const title = `${series.cell}: base build ${baseBuild.slice(0, 12)}${commit}, model ${model.slice(0, 12)}, machine ${machineId.slice(0, 12)}, ${clock} time, ${matrices.join(', ')}`;
+  const title = `${series.cell}: base build ${baseBuild.slice(0, 12)}${commit}, model ${model.slice(0, 12)}, machine ${machineId.slice(0, 12)}, ${[`${clock} time`, ...differing, ...matrices].join(', ')}`;
   const found = [
     ...(shifts.base ?? []).map((shift) => shiftText('base', shift)),
     ...(shifts.null ?? []).map((shift) => shiftText('null', shift)),
@@ -126,7 +138,10 @@ function seriesText(series: Series): string {
 const SERIES_NOTICE =
   'Each block is a session, oldest first. All of a series ran the same build on the same workload, model and machine: where its level changes, the machine changed, not a revision.';
 
-function notes({ bad, leftOut }: Selection, machine: string | null): string[] {
+/** The code of a run without a verdict. */
+export const UNFINISHED = 'ERR_QUALIFY_RUN_UNFINISHED';
+
+function notes({ selection: { bad, leftOut }, machine, running }: History): string[] {
   const told = [
     [leftOut.otherMachines, 'of other machines (--machine all)'],
     [leftOut.otherMatrices, 'of other matrices'],
@@ -135,14 +150,26 @@ function notes({ bad, leftOut }: Selection, machine: string | null): string[] {
   ] as const;
   const left = told.flatMap(([count, what]) => (count === 0 ? [] : [`${counted(count, 'run')} ${what}`]));
   const whose = machine === null ? 'all machines' : `machine ${machine.slice(0, 12)}`;
+  const unfinished = bad.filter(({ code }) => code === UNFINISHED);
+  const invalid = bad.filter(({ code }) => code !== UNFINISHED);
   return [
     ...wrap(plainText([whose, ...left].join('; ')), width),
-    ...(bad.length === 0
+    ...unfinished.flatMap(({ folder }) =>
+      wrap(
+        plainText(
+          running.has(folder)
+            ? `${folder} is still running.`
+            : `${folder} did not come to its end. To go on: qualify resume ${folder}`,
+        ),
+        width,
+      ),
+    ),
+    ...(invalid.length === 0
       ? []
       : [
-          `${counted(bad.length, 'run')} ${bad.length === 1 ? 'does' : 'do'} not verify and ${bad.length === 1 ? 'is' : 'are'} left out:`,
+          `${counted(invalid.length, 'run')} ${invalid.length === 1 ? 'does' : 'do'} not verify and ${invalid.length === 1 ? 'is' : 'are'} left out:`,
         ]),
-    ...bad.flatMap(({ folder, code, message }) => [
+    ...invalid.flatMap(({ folder, code, message }) => [
       ...wrap(`  ${plainText(folder)}`, width),
       ...wrap(`${plainText(message)} [${code}]`, width - 4).map((line) => `    ${line}`),
     ]),
@@ -150,13 +177,15 @@ function notes({ bad, leftOut }: Selection, machine: string | null): string[] {
 }
 
 /** The text, ending without a line feed. */
-export function renderHistory({ selection, series, machine, last }: History): string {
+export function renderHistory(history: History): string {
+  const { selection, series, cell, last } = history;
+  const differing = differingSettings(series ?? []);
   const parts = [
     NOTICE,
-    table(selection, last),
+    table(selection, last, cell),
     ...(series === null || series.length === 0 ? [] : [wrap(SERIES_NOTICE, width).join('\n')]),
-    ...(series ?? []).map(seriesText),
-    notes(selection, machine).join('\n'),
+    ...(series ?? []).map((one, at) => seriesText(one, differing[at] ?? [])),
+    notes(history).join('\n'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }

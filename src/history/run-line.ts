@@ -67,6 +67,8 @@ export const goodLineSchema = seenSchema.extend({
   /** SHA-256 of the model file; null when the session did not get so far. */
   model: sha256Schema.nullable(),
   clock: z.enum(['wall', 'cpu']),
+  /** What `conditions` of a cell is over, but for the cell, as words: to say in what two series differ. */
+  settings: z.record(z.string(), z.string()),
   /** Digest over sources, recipe and toolchain of the base arm; null when it was not built. */
   baseBuild: sha256Schema.nullable(),
   baseCommit: z.string().nullable(),
@@ -106,6 +108,28 @@ function conditionsOf({ arms, engine, protocol }: Plan, cell: CellVerdict): stri
     engine,
     base: { engine: base?.engine, switches: base?.switches, arguments: base?.arguments },
   });
+}
+
+/** See `settings` of a line. */
+function settingsOf({ arms, engine, protocol }: Plan): Record<string, string> {
+  const { warmups, samples } = protocol;
+  const [base] = arms;
+  const settings = {
+    warmups,
+    samples,
+    ...engine,
+    engine: base?.engine,
+    arguments: base?.arguments.join(' '),
+  };
+  return {
+    ...Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : JSON.stringify(value ?? null),
+      ]),
+    ),
+    ...base?.switches,
+  };
 }
 
 function cellOf({ plan, entries }: RunRecord, cell: CellVerdict): LineCell {
@@ -154,6 +178,7 @@ export function lineOf(seen: Seen, { statement, record, signer }: Verification):
     kernel: predicate.machine.kernel,
     model: predicate.model?.digest.sha256 ?? null,
     clock: predicate.protocol.clock,
+    settings: settingsOf(record.plan),
     baseBuild: build?.buildDigest ?? null,
     baseCommit: build?.revision.commit ?? null,
     result: predicate.result,

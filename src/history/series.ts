@@ -38,6 +38,8 @@ export interface Series {
   cell: string;
   /** Digest of the workload, as `conditions` of a cell. */
   conditions: string;
+  /** By name; what the cell is made of is among them. */
+  settings: Record<string, string>;
   baseBuild: string;
   baseCommit: string | null;
   /** Names of the matrices that the sessions ran. */
@@ -53,6 +55,13 @@ const MOST_POINTS = 200;
 
 const keyOf = (line: GoodLine, cell: LineCell): string =>
   JSON.stringify([line.machineId, line.model, line.clock, cell.conditions, line.baseBuild]);
+
+const shapeOf = ({ phase, promptTokens, chunk, generatedTokens }: LineCell): Record<string, string> => ({
+  phase,
+  'prompt tokens': String(promptTokens),
+  chunk: String(chunk),
+  'generated tokens': String(generatedTokens),
+});
 
 /** `kernel 6.1.0 -> 6.9.0` where the session before and the first one after differ. */
 function changesBetween(before: Point, after: Point): string[] {
@@ -106,6 +115,7 @@ export function seriesOf(lines: readonly GoodLine[], cellId: string): Series[] {
     const { machineId, clock, baseCommit } = line;
     const own = series.get(key) ?? {
       ...{ machineId, model, clock, cell: cellId, conditions: cell.conditions, baseBuild, baseCommit },
+      settings: { ...line.settings, ...shapeOf(cell) },
       matrices: [],
       points: [],
       shifts: { base: null, null: null },
@@ -128,4 +138,17 @@ export function seriesOf(lines: readonly GoodLine[], cellId: string): Series[] {
       },
     }))
     .toSorted((a, b) => b.points.length - a.points.length);
+}
+
+/** Of each series, the settings that are not the same in all of them: `samples 3`, `DFLASH_X=1`, `no DFLASH_X`. */
+export function differingSettings(series: readonly Series[]): string[][] {
+  const names = [...new Set(series.flatMap(({ settings }) => Object.keys(settings)))];
+  const differing = names.filter((name) => new Set(series.map(({ settings }) => settings[name])).size > 1);
+  return series.map(({ settings }) =>
+    differing.map((name) => {
+      const value = settings[name];
+      if (value === undefined) return `no ${name}`;
+      return /^[A-Z]/.test(name) ? `${name}=${value}` : `${name} ${value}`;
+    }),
+  );
 }

@@ -10,7 +10,19 @@ import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 
-const holderSchema = z.object({ pid: z.number(), user: z.string(), since: z.string(), what: z.string() });
+/** Whoever listens there says what they like, and it is shown: nothing in it may steer a terminal. */
+const textSchema = z
+  .string()
+  .transform((text) => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').slice(0, 200));
+
+const holderSchema = z.object({
+  pid: z.number(),
+  user: textSchema,
+  since: textSchema,
+  what: textSchema,
+  /** What it is at now; absent when it does not say. */
+  phase: textSchema.optional(),
+});
 export type Holder = z.infer<typeof holderSchema>;
 
 /** Longest that a holder whose event loop is busy gets to say who it is. */
@@ -35,7 +47,11 @@ export interface MachineLock {
 }
 
 /** Listens and tells everyone who connects who holds the lock. Null when somebody else listens there already. */
-function listen(address: string, holder: Holder): Promise<MachineLock | null> {
+function listen(
+  address: string,
+  holder: Holder,
+  phase: (() => string | undefined) | undefined,
+): Promise<MachineLock | null> {
   return new Promise((resolve, reject) => {
     const asking = new Set<Socket>();
     const server = createServer((socket) => {
@@ -43,7 +59,7 @@ function listen(address: string, holder: Holder): Promise<MachineLock | null> {
       socket.on('error', () => socket.destroy());
       socket.once('close', () => asking.delete(socket));
       socket.unref();
-      socket.write(`${JSON.stringify(holder)}\n`);
+      socket.write(`${JSON.stringify({ ...holder, phase: phase?.() })}\n`);
     });
     const release = (): Promise<void> =>
       new Promise((done) => {
@@ -100,17 +116,35 @@ function parseHolder(text: string): Holder | null {
 const describe = (holder: Holder | null): string =>
   holder === null
     ? 'a process that does not answer'
-    : `pid ${holder.pid} of ${holder.user} (${holder.what}), since ${holder.since}`;
+    : `pid ${holder.pid} of ${holder.user} (${holder.what}), since ${holder.since}` +
+      `${holder.phase === undefined || holder.phase === '' ? '' : `, now at: ${holder.phase}`}`;
+
+const TELL_EVERY_MS = 60_000;
+
+/** Whether `ended` comes to pass within the time. */
+function endsWithin(ended: Promise<void>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    void ended.then(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
 
 export interface LockOptions {
   /** What holds it, for the message to others: a session's name. */
   what: string;
-  /** Wait for the holder instead of failing; told once who that is. */
+  /** What the holder is at, whenever somebody asks; undefined when there is nothing to say. */
+  phase?: () => string | undefined;
+  /** Wait for the holder instead of failing. */
   wait: boolean;
-  /** Also told when the lock is taken over from a dead process. */
+  /** Told who holds it at first and then each minute; also when the lock is taken over from a dead process. */
   onWait?: (message: string) => void;
   signal?: AbortSignal;
   address?: string;
+  /** How often `onWait` is told; a minute when absent. */
+  tellEveryMs?: number;
   /** What is taken, and what to do about it, for the message to others. */
   subject?: { name: string; hint: string };
 }
@@ -119,6 +153,19 @@ const MACHINE = {
   name: 'The machine',
   hint: 'Two sessions at once would measure each other. Wait for it to end, or pass --wait.',
 };
+
+/** Why what measures nothing takes the lock of the machine too. */
+export const SIMULATED_MACHINE = {
+  name: MACHINE.name,
+  hint: 'A simulation measures nothing, but its processes would disturb what the other session measures. Wait for that to end, or pass --wait.',
+};
+
+/** Whether a session writes the run of this folder now, which must exist. */
+export async function isFolderLocked(folder: string): Promise<boolean> {
+  const asked = await ask(folderLockAddress(folder), undefined);
+  if (asked.state === 'held') asked.hangUp();
+  return asked.state === 'held';
+}
 
 /** Takes the lock of a run folder, which must exist. @throws QualifyError `ERR_QUALIFY_LOCKED` (exit 15), unless `wait`. */
 export const takeFolderLock = (
@@ -146,10 +193,9 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     since: new Date().toISOString(),
     what: options.what,
   };
-  let told = false;
   for (;;) {
     options.signal?.throwIfAborted();
-    const lock = await listen(address, holder);
+    const lock = await listen(address, holder, options.phase);
     if (lock !== null) return lock;
     const asked = await ask(address, options.signal);
     if (asked.state === 'free') {
@@ -168,8 +214,9 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
         hint,
       });
     }
-    if (!told) options.onWait?.(`waiting for ${describe(asked.holder)}`);
-    told = true;
-    await asked.released;
+    options.onWait?.(`waiting for ${describe(asked.holder)}`);
+    // What it is at changes: ask again after a while.
+    const isOver = await endsWithin(asked.released, options.tellEveryMs ?? TELL_EVERY_MS);
+    if (!isOver) asked.hangUp();
   }
 }

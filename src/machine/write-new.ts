@@ -17,38 +17,48 @@ export const writeNew = (path: string, text: string): Promise<void> =>
   });
 
 /** As `writeNew`, for what is made piece by piece: `make` gets the function that writes the next piece. */
-export async function writeNewBy<T>(
-  path: string,
-  make: (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>,
-): Promise<T> {
+export async function writeNewBy<T>(path: string, make: Make<T>): Promise<T> {
   // Before anything is made; the link below says it again.
   if ((await lstat(path).catch(() => null)) !== null) throw exists(path);
+  // A link, unlike a rename, never takes the place of a file that came meanwhile.
+  return writeBeside(path, make, { place: link, explain: (error) => unwritable(path, error) });
+}
+
+type Make<T> = (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>;
+
+interface Placing {
+  /** Brings the finished file to its path. */
+  place: (partial: string, path: string) => Promise<void>;
+  /** What the system's error at making, writing or placing it is to the user. */
+  explain: (error: unknown) => QualifyError;
+}
+
+/** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
+export async function writeBeside<T>(path: string, make: Make<T>, { place, explain }: Placing): Promise<T> {
+  const rethrow = (error: unknown): never => {
+    throw explain(error);
+  };
   // Hidden, and named after what it is to become.
   const partial = join(
     dirname(resolve(path)),
     `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
   );
-  const file = await open(partial, 'wx', 0o644).catch((error: unknown) => {
-    throw unwritable(path, error);
-  });
+  // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);
   try {
-    let made: T;
+    const file = await open(partial, 'wx', 0o644).catch(rethrow);
     try {
-      made = await make((bytes) => file.writeFile(bytes));
-      await file.sync();
+      const made = await make((bytes) => file.writeFile(bytes).catch(rethrow));
+      await file.sync().catch(rethrow);
+      await place(partial, path).catch(rethrow);
+      return made;
     } catch (error) {
       throw explainDiskFull(error, path);
     } finally {
       await file.close();
+      await rm(partial, { force: true });
     }
-    // A link, unlike a rename, never takes the place of a file that came meanwhile.
-    await link(partial, path).catch((error: unknown) => {
-      throw unwritable(path, error);
-    });
-    return made;
   } finally {
-    await rm(partial, { force: true });
     dismissGuard();
   }
 }

@@ -11,6 +11,24 @@ export interface SessionProgress {
   note(text: string): void;
 }
 
+/** The same progress, and what it said last, for those who wait for the machine. */
+export function withPhase(progress: SessionProgress): {
+  progress: SessionProgress;
+  phase: () => string | undefined;
+} {
+  let last: string | undefined;
+  return {
+    progress: {
+      update: (text, share) => {
+        last = text;
+        progress.update(text, share);
+      },
+      note: (text) => progress.note(text),
+    },
+    phase: () => last,
+  };
+}
+
 export interface SessionContext {
   readonly plan: Plan;
   readonly journal: Journal;

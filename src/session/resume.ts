@@ -26,7 +26,7 @@ import type { Plan } from '../plan/schema.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
 import { resolveArms } from './arm-builds.js';
 import { conclude } from './conclude.js';
-import type { SessionContext } from './context.js';
+import { type SessionContext, withPhase } from './context.js';
 import { leaveNothingBehind } from './leave-nothing.js';
 import { record, untilEnd } from './record.js';
 import { commitsOf, sameBuilds, sameModel } from './same-builds.js';
@@ -56,10 +56,11 @@ const CONCLUSIONS = [
  */
 export async function resumeSession(options: ResumeOptions): Promise<SessionResult> {
   leaveNothingBehind();
-  const { runFolder, progress, signal, wait } = options;
+  const { runFolder, signal, wait } = options;
+  const { progress, phase } = withPhase(options.progress);
   const { plan } = await readUnfinishedRun(runFolder);
   const { created: keyCreated } = await prepareSigningKey();
-  const asked = { what: `session ${plan.session}`, wait, onWait: progress.note, signal };
+  const asked = { what: `session ${plan.session}`, phase, wait, onWait: progress.note, signal };
   const lock = await takeMachineLock(asked);
   let folderLock: MachineLock | null = null;
   try {
@@ -69,7 +70,7 @@ export async function resumeSession(options: ResumeOptions): Promise<SessionResu
     await endLeftOver(plan.session);
     // Again, as the session may have gone on while we waited.
     const run = await readUnfinishedRun(runFolder);
-    const failure = await goOn(run, options);
+    const failure = await goOn(run, { ...options, progress });
     return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
   } finally {
     await folderLock?.release();

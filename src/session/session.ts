@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../digest.js';
 import type { QualifyError } from '../errors.js';
-import { takeFolderLock, takeMachineLock } from '../machine/lock.js';
+import { SIMULATED_MACHINE, takeFolderLock, takeMachineLock } from '../machine/lock.js';
 import { prepareSigningKey } from '../manifest/signing-key.js';
 import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
@@ -15,7 +15,7 @@ import { removeStaleWorktrees } from '../revision/worktree.js';
 import { type Asked, requireAnswer, requireInTime } from './answer-challenge.js';
 import { resolveArms } from './arm-builds.js';
 import { type Concluded, conclude } from './conclude.js';
-import type { SessionProgress } from './context.js';
+import { type SessionProgress, withPhase } from './context.js';
 import { leaveNothingBehind } from './leave-nothing.js';
 import { record, writePlan } from './record.js';
 import { makeRunFolder, requireEmpty, sessionName } from './run-folder.js';
@@ -37,6 +37,10 @@ export interface SessionOptions {
   cells?: readonly string[] | undefined;
   /** Wait for the machine instead of failing when another session holds it. */
   wait: boolean;
+  /** Told how many seconds other sessions had the machine, also when it was not to be had. */
+  onWaited?: (seconds: number) => void;
+  /** Said once nothing stands in the way any more and the session begins. */
+  notices?: readonly string[];
   progress: SessionProgress;
   signal: AbortSignal;
 }
@@ -75,29 +79,28 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
   // A run that nothing can sign is found out now, and not after the measurement.
   const { created: keyCreated } = await prepareSigningKey();
   const what = `session ${session}`;
+  const { progress, phase } = withPhase(options.progress);
+  const asksAt = performance.now();
   const lock = await takeMachineLock({
-    what,
-    wait: options.wait,
-    onWait: options.progress.note,
-    signal: options.signal,
-  });
+    ...{ what, phase, wait: options.wait, onWait: progress.note, signal: options.signal },
+    ...(matrix.simulation !== undefined && { subject: SIMULATED_MACHINE }),
+  }).finally(() => options.onWaited?.((performance.now() - asksAt) / 1000));
   try {
     // Others may have had the machine for long.
     if (asked !== undefined) requireInTime(asked.challenge, new Date());
     for (const folder of await removeStaleWorktrees())
-      options.progress.note(`removed the worktree ${folder} of a killed session`);
+      progress.note(`removed the worktree ${folder} of a killed session`);
     const runFolder = makeRunFolder(session, options.out, options.folder);
     const folderLock = await takeFolderLock(runFolder, { what, wait: false, signal: options.signal });
     try {
       requireEmpty(runFolder);
       try {
         writePlan(runFolder, plan);
-        const failure = await record(plan, revisions, runFolder, options);
+        for (const notice of options.notices ?? []) progress.note(notice);
+        const failure = await record(plan, revisions, runFolder, { ...options, progress });
         return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
       } catch (error) {
-        options.progress.note(
-          `The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`,
-        );
+        progress.note(`The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`);
         throw error;
       }
     } finally {

@@ -1,10 +1,11 @@
 /** `qualify bisect` and `qualify pr --bisect` by the real CLI: commits are built from git and measured by sessions. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bisectionSchema } from '../../src/bisect/result.js';
+import { takeMachineLock } from '../../src/machine/lock.js';
 import { processesWithVariable } from '../../src/machine/procfs.js';
 import { Home } from '../support/run-cli.js';
 import { ServedRepository, servedMatrix } from '../support/served-repository.js';
@@ -108,6 +109,29 @@ describe('qualify bisect', () => {
     assertClean(one);
   });
 
+  test('interrupted while it waits for the machine says so, and has no empty part', async (t) => {
+    const one = served(t);
+    const { repository, home } = one;
+    const good = repository.commitSpeed(FAST, 'c0');
+    repository.commitSpeed(SLOW, 'c1');
+    const address = `\0${home.environment.QUALIFY_LOCK}`;
+    const lock = await takeMachineLock({ what: 'another session', wait: false, address });
+    t.after(() => lock.release());
+    const started = start(one, 'bisect', good, 'HEAD', '--wait');
+    while (!started.stderr().includes('waiting for')) {
+      assert.equal(started.child.exitCode, null, started.stderr());
+      await sleep(50);
+    }
+    await sleep(1100);
+    started.child.kill('SIGINT');
+    const { exitCode, stdout } = await started.finished;
+    assert.equal(exitCode, 12, started.stderr());
+    assert.match(stdout, /^Interrupted before the first session came to its end/);
+    assert.doesNotMatch(stdout, /in the order tried/);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /\d s \(\d s of it waiting for the machine\), 0 sessions/);
+    assertClean(one);
+  });
+
   test('wants one cell, and commits that there are, before anything is built', async (t) => {
     const one = served(t);
     const { home, repository, matrix } = one;
@@ -123,6 +147,12 @@ describe('qualify bisect', () => {
     await refused(/has no cell "64\/64"/, good, 'HEAD', '--matrix', matrix, '--cell', '64/64');
     await refused(/the same commit/, good, good, '--matrix', matrix, '--cell', '64/32');
     await refused(/is an ancestor of GOOD/, 'HEAD', good, '--matrix', matrix, '--cell', '64/32');
+    const differing = home.path('differing.yaml');
+    const { arms, ...rest } = JSON.parse(readFileSync(matrix, 'utf8'));
+    arms.head.switches = { DFLASH_X: '1' };
+    writeFileSync(differing, JSON.stringify({ ...rest, arms }));
+    // What the matrix is stripped of is told when it is put to use, and not before an error.
+    await refused(/^qualify: [^\n]*the same commit/, good, good, '--matrix', differing, '--cell', '64/32');
     await refused(/rounds/, good, 'HEAD', '--matrix', matrix, '--cell', '64/32', '--rounds', '7');
     assert.equal(existsSync(join(repository.folder, '.qualify')), false);
     assert.equal(existsSync(home.path('cache', 'qualify', 'builds')), false);

@@ -75,6 +75,13 @@ describe('qualify challenge', () => {
       [...asked, head, '--out', path],
       ['challenge', '--repository', 'x', '--head', head],
     ];
+    const noChange = await qualify(...asked, base);
+    assert.deepEqual([noChange.exitCode, noChange.stdout], [64, '']);
+    assert.match(noChange.stderr, /Head and base are the same commit/);
+    const older = await qualify(...asked.slice(0, 3), '--head', head, '--base', 'main~1');
+    assert.equal(older.exitCode, 64);
+    assert.match(older.stderr, /There is no revision "main~1"/);
+    assert.doesNotMatch(older.stderr, /worktree|prebuilt/);
     for (const args of refused) assert.equal((await qualify(...args)).exitCode, 64, args.join(' '));
     assert.deepEqual(read(path), challenge);
   });

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
+import { takeFolderLock } from '../../src/machine/lock.js';
 import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
@@ -154,8 +155,20 @@ describe('qualify history', () => {
     const home = await withRuns(t, 2);
     for (const file of [MANIFEST_FILE, 'verdict.json']) rmSync(home.path('.qualify', 'runs', 'run-01', file));
     const { stdout } = await history(home);
-    assert.match(stdout.replaceAll(/\s+/g, ' '), /run-01 is not finished|run-01 .*not finished/);
-    assert.match(stdout, /\[ERR_QUALIFY_RUN_UNFINISHED\]/);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /run-01 did not come to its end\. To go on: qualify resume/);
+    assert.doesNotMatch(stdout, /not verify/);
+
+    const lock = await takeFolderLock(home.path('.qualify', 'runs', 'run-01'), { what: 'it', wait: false });
+    t.after(() => lock.release());
+    assert.match((await history(home)).stdout, /^\.qualify\/runs\/run-01 is still running\.$/m);
+    assert.deepEqual(JSON.parse((await history(home, '--json')).stdout).running, ['.qualify/runs/run-01']);
+  });
+
+  test('refuses a cell that no run has, naming those that there are', async (t) => {
+    const home = await withRuns(t, 1);
+    const typo = await home.run('history', '--machine', 'all', '--cell', '99/9');
+    assert.deepEqual([typo.exitCode, typo.stdout], [64, '']);
+    assert.match(typo.stderr, /no run.*"99\/9".*32\/32.*ERR_QUALIFY_CELL/is);
   });
 
   test('looks into more folders, once at a copy, and refuses a folder that is not there', async (t) => {

@@ -41,7 +41,7 @@ test('prints or writes the same page, of a copy too, with the index that was ver
   assert.deepEqual([written.code, written.stdout], [0, ''], written.stderr);
   assert.equal(readFileSync(join(folder, 'page.html'), 'utf8'), printed.stdout);
   assert.deepEqual(
-    readdirSync(folder).filter((name) => name.includes('draft')),
+    readdirSync(folder).filter((name) => name.includes('partial')),
     [],
   );
 });

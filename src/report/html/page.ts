@@ -25,8 +25,14 @@ import { styleSheet } from './style.js';
 import { listed, table } from './table.js';
 import { badge, toneOf } from './tone.js';
 
+/** A sentence of ours with its code spans: what is between two backquotes. */
+const withCode = (text: string): Markup[] =>
+  text
+    .split(/`([^`]+)`/)
+    .map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+
 const notesOf = (reasons: readonly Reason[]): Markup[] =>
-  reasons.map(({ code, message }) => html`<p>${message} <code>${code}</code></p>`);
+  reasons.map(({ code, message }) => html`<p>${withCode(message)} <code>${code}</code></p>`);
 
 /** `+1 % to +2 %` on two lines, where a column has no room. */
 function stacked(text: string): Markup {

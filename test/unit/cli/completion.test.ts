@@ -81,7 +81,17 @@ describe('the manual page', () => {
       '.TH',
       '.TP',
       '.fi',
+      '.in',
       '.nf',
     ]);
+  });
+
+  test('shows nothing as it is that is wider than 80 columns with its indent', async () => {
+    const page = renderManPage(await createFullProgram());
+    const blocks = [...page.matchAll(/^\.nf\n\.in (\d+)n\n(.*?)\n\.in$/gms)];
+    assert.ok(blocks.length > 10 && blocks.length === page.match(/^\.nf$/gm)?.length);
+    for (const [, indent, kept = ''] of blocks)
+      for (const line of kept.replaceAll('\\-', '-').replaceAll('\\&', '').replaceAll('\\e', '\\').split('\n'))
+        assert.ok(Number(indent) + line.length <= 80, line);
   });
 });

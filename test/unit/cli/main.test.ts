@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createProgram } from '../../../src/cli/main.js';
+import type { Command } from 'commander';
+import { createFullProgram, createProgram } from '../../../src/cli/main.js';
 
 test('the list of commands says of each what its own help says', async () => {
   const listed = (await createProgram(undefined)).commands;
@@ -19,4 +20,22 @@ test('the list of commands says of each what its own help says', async () => {
       listed.map((command) => command.name()),
     );
   }
+});
+
+test('the whole help of every command fits into 80 columns', async () => {
+  const wide: string[] = [];
+  let looked = 0;
+  const look = (command: Command, path: string): void => {
+    const pieces: string[] = [];
+    const ways = { writeOut: (text: string) => pieces.push(text), getOutHelpWidth: () => 80 };
+    command.configureOutput({ ...command.configureOutput(), ...ways }).outputHelp();
+    const lines = pieces.join('').split('\n');
+    assert.ok(lines.length > 3, path);
+    wide.push(...lines.filter((line) => line.length > 80).map((line) => `${path}: ${line}`));
+    looked += 1;
+    for (const inner of command.commands) look(inner, `${path} ${inner.name()}`);
+  };
+  look(await createFullProgram(), 'qualify');
+  assert.ok(looked > 40, String(looked));
+  assert.deepEqual(wide, []);
 });

@@ -8,10 +8,18 @@ import { seriesOf } from '../../../src/history/series.js';
 import { badLine, cell, goodLine } from '../../fixtures/run-lines.js';
 
 const machine = sha256('machine');
-const render = (lines: Parameters<typeof selectRuns>[0], rest: { cell?: string; last?: number } = {}) => {
+const render = (
+  lines: Parameters<typeof selectRuns>[0],
+  rest: { cell?: string; last?: number; running?: string } = {},
+) => {
   const selection = selectRuns(lines, { machine, cell: rest.cell });
   const series = rest.cell === undefined ? null : seriesOf(selection.runs, rest.cell);
-  return renderHistory({ selection, series, machine, last: rest.last ?? 20 });
+  const running = new Set(rest.running === undefined ? [] : [rest.running]);
+  return renderHistory({
+    ...{ selection, series, machine, running },
+    cell: rest.cell ?? null,
+    last: rest.last ?? 20,
+  });
 };
 
 describe('the history', () => {
@@ -56,6 +64,45 @@ describe('the history', () => {
       text,
       /1 run does not verify and is left out:\n {2}\.qualify\/runs\/odd\\u\{1b\}\[2J\n {4}journal\.jsonl has changed \[ERR_QUALIFY_INVALID\]/,
     );
+  });
+
+  test('tells of a run without a verdict in a sentence of its own, and whether its session goes on', () => {
+    const unfinished = (name: string) => ({
+      ...badLine(`.qualify/runs/${name}`, 'is not finished'),
+      code: 'ERR_QUALIFY_RUN_UNFINISHED',
+    });
+    const text = render([unfinished('now'), unfinished('left')], { running: '.qualify/runs/now' });
+    assert.match(text, /^\.qualify\/runs\/now is still running\.$/m);
+    assert.match(
+      text.replaceAll(/\s+/g, ' '),
+      /runs\/left did not come to its end\. To go on: qualify resume \.qualify\/runs\/left/,
+    );
+    assert.doesNotMatch(text, /not verify/);
+  });
+
+  test('of a cell shows the change of that cell, and of one session no course', () => {
+    const effect = (ratio: number) => ({ deltaPercent: 0, ratio, lower: 0.9, upper: 1.1, rounds: 6 });
+    const compared = (ratio: number) => [
+      { arm: 'head', verdict: 'pass' as const, detail: null, rate: null, effect: effect(ratio) },
+    ];
+    const cells = [
+      cell(2000, { compared: compared(1.02), null: null }),
+      cell(9, { id: '64/32', compared: compared(0.9) }),
+    ];
+    const text = render([goodLine(1, { cells })], { cell: '401/512' });
+    assert.match(text, /^session +matrix +result +401\/512$/m);
+    assert.match(text, /^20261129-\S+ +prefill-short +pass +\+2\.00 %$/m);
+    assert.match(text, /^ {2}base {2}2000\.00 tok\/s in 1 session$/m);
+    assert.doesNotMatch(text, /▁|worst cell|64\/32/);
+  });
+
+  test('names the settings in which two series differ, and no others', () => {
+    const settings = { warmups: '1', samples: '5', DFLASH_B: '0' };
+    const other = { settings, cells: [cell(2000, { conditions: sha256('others') })] };
+    const text = render([goodLine(1), goodLine(2, other)], { cell: '401/512' }).replaceAll(/\s+/g, ' ');
+    assert.match(text, /wall time, samples 3, DFLASH_A=1, no DFLASH_B, prefill-short/);
+    assert.match(text, /wall time, samples 5, no DFLASH_A, DFLASH_B=0, prefill-short/);
+    assert.doesNotMatch(text, /warmups/);
   });
 
   test('draws the trend of a cell and tells of a change', () => {

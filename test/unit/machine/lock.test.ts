@@ -14,7 +14,8 @@ const module = fileURLToPath(new URL('../../../src/machine/lock.js', import.meta
 async function otherHolder(address: string): Promise<ReturnType<typeof spawn>> {
   const script = `
     const { takeMachineLock } = await import(${JSON.stringify(module)});
-    await takeMachineLock({ what: 'the other', wait: false, address: ${JSON.stringify(address)} });
+    const phase = () => 'round 2\\u001b[2J of 6';
+    await takeMachineLock({ what: 'the other', phase, wait: false, address: ${JSON.stringify(address)} });
     console.log('taken');
     setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -63,7 +64,7 @@ for (const [kind, address] of Object.entries(addresses)) {
       );
     });
 
-    test('waits for its holder, telling once who that is', async (t) => {
+    test('waits for its holder, telling again and again who that is and what it is at', async (t) => {
       const at = address(await scratchFolder(t));
       const child = await otherHolder(at);
       const told: string[] = [];
@@ -71,14 +72,16 @@ for (const [kind, address] of Object.entries(addresses)) {
         what: 'me',
         wait: true,
         address: at,
+        tellEveryMs: 100,
         onWait: (message) => {
           if (message.startsWith('waiting')) told.push(message);
-          child.kill('SIGKILL');
+          if (told.length === 3) child.kill('SIGKILL');
         },
       });
       const lock = await taking;
-      assert.equal(told.length, 1);
-      assert.match(told[0] ?? '', new RegExp(`^waiting for pid ${child.pid} `));
+      assert.equal(told.length, 3);
+      for (const message of told)
+        assert.match(message, new RegExp(`^waiting for pid ${child.pid} .*, now at: round 2 \\[2J of 6$`));
       await lock.release();
     });
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -58,4 +58,38 @@ test('half a file does not outlive kill -9', async (t) => {
   await once(child, 'close');
   for (let tries = 0; tries < 50 && readdirSync(folder).length > 0; tries += 1) await sleep(100);
   assert.deepEqual(readdirSync(folder), []);
+});
+
+/** Runs `call` of a module of `src` in a process that is killed in the moment in which a file is made; answers what is left in the folder. */
+async function leftByDeathAtCreation(t: TestContext, module: string, call: string): Promise<string[]> {
+  const folder = await scratchFolder(t);
+  const script = `import { promises } from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    import fs from 'node:fs/promises';
+    const { open } = promises;
+    fs.open = async (...args) => {
+      await open(...args);
+      console.log('made');
+      process.kill(process.pid, 'SIGKILL');
+    };
+    syncBuiltinESMExports();
+    const called = await import(${JSON.stringify(new URL(`../../../src/${module}`, import.meta.url).href)});
+    await called.${call};`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const said = once(child.stdout, 'data');
+  const [, signal] = await once(child, 'close');
+  assert.deepEqual([String((await said)[0]), signal], ['made\n', 'SIGKILL'], 'it died where it was to die');
+  for (let tries = 0; tries < 50 && readdirSync(folder).length > 0; tries += 1) await sleep(100);
+  return readdirSync(folder);
+}
+
+test('nothing outlives a process that dies in the moment in which it makes the file', async (t) => {
+  assert.deepEqual(await leftByDeathAtCreation(t, 'machine/write-new.js', "writeNew('new', 'text')"), []);
+  assert.deepEqual(
+    await leftByDeathAtCreation(t, 'cli/write-answer.js', "writeAnswer('x.html', 'text')"),
+    [],
+  );
 });

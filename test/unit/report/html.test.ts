@@ -124,6 +124,17 @@ describe('every page', () => {
 });
 
 describe('a page', () => {
+  test('shows what is between backquotes as code, escaped', async () => {
+    const { verdict, context } = reports.passed();
+    const message = 'set `protocol.nullRounds: 2` or `<b>`; a ` alone stays';
+    const page = await renderHtml({ ...verdict, warnings: [{ code: 'no-null-arm', message }] }, context);
+    assert.ok(
+      page.includes(
+        'set <code>protocol.nullRounds: 2</code> or <code>&lt;b&gt;</code>; a ` alone stays <code>no-null-arm',
+      ),
+    );
+  });
+
   test('is the same bytes each time, and in another process', async () => {
     for (const kind of ['passed', 'manyArms', 'ablation'] as const)
       assert.equal(await render(kind), pageOf(kind), kind);
