@@ -1,5 +1,5 @@
 /**
- * Replays the conditions of launches: each is told once, after the launch was ready and before anything was asked, and says of build,
+ * Replays the conditions of launches: told after the launch was ready and before anything was asked, and says of build,
  * model, engine and workload what plan and journal say. What was looked up on the machine nobody can look up again.
  */
 import type { Entry, EntryOf } from '../journal/entries.js';
@@ -23,7 +23,6 @@ function checkConditions(plan: Plan, earlier: readonly Entry[], entry: EntryOf<'
   const started = earlier.findLastIndex(({ kind }) => kind === 'launch');
   const kinds = earlier.slice(Math.max(0, started)).map(({ kind }) => kind);
   if (!kinds.includes('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
-  if (kinds.includes('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
   if (kinds.includes('control') || kinds.includes('sample'))
     throw wrong(`tells conditions of ${entry.launch} after it was asked something`);
   const known = knownConditions(plan, earlier, entry.launch);
