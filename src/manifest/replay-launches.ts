@@ -27,7 +27,13 @@ export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
 }
 
 /** What is told of a launch once: of two, one would be believed and the other not. */
-const ONCE: ReadonlySet<string> = new Set<Entry['kind']>(['ready', 'conditions', 'load', 'telemetry', 'counters']);
+const ONCE: ReadonlySet<string> = new Set<Entry['kind']>([
+  'ready',
+  'conditions',
+  'load',
+  'telemetry',
+  'counters',
+]);
 
 /** Between the launch and the stop of a process nothing is about another process. */
 function checkOneAtATime(entries: readonly Entry[]): void {
@@ -89,7 +95,9 @@ function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
   const mark = entry.environment[LAUNCH_VARIABLE];
   if (mark !== undefined && mark !== entry.nonce)
     throw wrong(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
-  const stray = Object.keys(entry.environment).find((name) => !Object.hasOwn(switches, name) && !allowed.includes(name));
+  const stray = Object.keys(entry.environment).find(
+    (name) => !Object.hasOwn(switches, name) && !allowed.includes(name),
+  );
   if (stray !== undefined) throw wrong(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
 }
 

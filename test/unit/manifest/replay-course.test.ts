@@ -1,6 +1,6 @@
 /** Lies about the course of a session: what was built, launched, looked at, and which files show it. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { Entry } from '../../../src/journal/entries.js';
 import { first, refuses, rewrite } from '../../fixtures/lies.js';
@@ -103,11 +103,7 @@ for (const code of ['ERR_QUALIFY_BINARY_CHANGED', 'ERR_QUALIFY_ENGINE_DIED']) {
 
   test(`${code} of a session that calls itself complete`, (context) =>
     refuses(context, 'journal.jsonl', new RegExp(`calls the session complete after ${code}`), {
-      change: rewrite((entries) => [
-        ...entries.slice(0, -1),
-        failureEntry(null, code),
-        ...entries.slice(-1),
-      ]),
+      change: rewrite((entries) => [...entries.slice(0, -1), failureEntry(null, code), ...entries.slice(-1)]),
     }));
 }
 
@@ -148,6 +144,15 @@ test('a file that no entry rests on', async (context) => {
     change: add('evidence/launches/r9.log'),
   });
 });
+
+for (const path of ['report.html', 'VERDICT-PASS.txt', 'report.md.sh', 'src/x.sh'])
+  test(`a signed file that nothing uses: ${path}`, (context) =>
+    refuses(context, path, /is no file of a run/, {
+      change: async (run) => {
+        await mkdir(dirname(join(run, path)), { recursive: true });
+        await writeFile(join(run, path), 'PASS');
+      },
+    }));
 
 test('a file of a launch that went well, in a session that broke at another', (context) =>
   refuses(context, /^evidence\/requests\/r0-0-\w+\//, /nothing in the journal rests on it/, {
