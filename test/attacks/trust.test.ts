@@ -20,6 +20,7 @@ import { generateKey, type SigningKey } from '../../src/manifest/key-store.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from '../../src/manifest/public-key.js';
 import { seal } from '../../src/manifest/seal.js';
 import { normaliseSignature } from '../../src/manifest/signature.js';
+import { revokeKey } from '../../src/manifest/trust-edit.js';
 import { formatTrustPolicy } from '../../src/manifest/trust-file.js';
 import { judgeTrust, type TrustCode, type TrustQuestion } from '../../src/manifest/trust-judgement.js';
 import type { TrustedKey, TrustPolicy } from '../../src/manifest/trust-policy.js';
@@ -461,6 +462,37 @@ test('a key of small order, under which anybody can sign, gets into the policy',
   const asked = await options(at, [entry(forger.publicKey)]);
   const error = await tryVerify(t, at.run, asked, unguarded);
   assert.match(error.message, /small order/);
+});
+
+test('a superseded key is called compromised, but since later, so that a summary of meanwhile saves its runs', async (t) => {
+  const key = made();
+  const verifier = made();
+  const since = { superseded: '2026-01-01T00:00:00Z', compromised: '2026-08-01T00:00:00Z' };
+  const manifestSha256 = 'a'.repeat(64);
+  const seen = {
+    key: verifier,
+    manifestSha256,
+    policySha256: 'b'.repeat(64),
+    timeVerified: '2026-07-01T00:00:00Z',
+  };
+  const question = backDated(key, { issuedAt: null, manifestSha256, attestations: [seen] });
+  const revokedBy = (edit: typeof revokeKey): TrustPolicy => {
+    const keys = [entry(key), entry(verifier, { roles: ['verifier'] })];
+    const once = edit({ schemaVersion: 1, keys }, key.keyId, {
+      since: since.superseded,
+      reason: 'superseded',
+    });
+    return edit(once, key.keyId, { since: since.compromised, reason: 'compromised' });
+  };
+  const policy = revokedBy(revokeKey);
+  assert.deepEqual(policy.keys[0]?.revoked, { since: since.superseded, reason: 'compromised' });
+  assert.equal(judgeTrust(policy, question, NOW).trusted, false);
+  const unguarded = await importWithout<{ revokeKey: typeof revokeKey }>(t, 'manifest/trust-edit', {
+    module: 'manifest/trust-edit',
+    guard: 'isLater ? before.since : revoked.since',
+    instead: 'revoked.since',
+  });
+  assert.equal(judgeTrust(revokedBy(unguarded.revokeKey), question, NOW).trusted, true);
 });
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
