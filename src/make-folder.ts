@@ -6,20 +6,20 @@ import { explainDiskFull } from './disk-full.js';
 import { QualifyError } from './errors.js';
 
 /**
- * Makes `path` and what is missing above it. A folder that is there already is fine.
+ * Makes `path` and what is missing above it, with a mode that the umask narrows. A folder that is there already is fine, and stays as it is.
  * @throws the system's error, such as ENOENT below `/proc`, EACCES, or ENOTDIR where a file is in the way.
  */
-export function makeFolder(path: string): void {
+export function makeFolder(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = path; statSync(at, { throwIfNoEntry: false }) === undefined; at = dirname(at))
     missing.push(at);
-  for (const folder of missing.reverse()) makeOne(folder);
+  for (const folder of missing.reverse()) makeOne(folder, mode);
 }
 
 /** Another process may have made it meanwhile. */
-function makeOne(folder: string): void {
+function makeOne(folder: string, mode: number): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -15,7 +15,7 @@ const byUser = /INTERRUPTED$/;
 const byDisk = /^ERR_QUALIFY_DISK/;
 
 /** True when the engine failed, rather than whoever stopped the session, killed it, or filled the disk. */
-export const failedByItself = ({ code }: LostLaunch): boolean =>
+export const failedByItself = ({ code }: Pick<LostLaunch, 'code'>): boolean =>
   code !== null && !byUser.test(code) && !byDisk.test(code);
 
 /** The most launches of one place that may fail by themselves: one that fails twice is no accident. */

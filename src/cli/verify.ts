@@ -124,7 +124,7 @@ async function summarise(run: string, verification: Verified, options: Options):
   const asked = { key: key.publicKey, machineId: null, startedAt: time, finishedAt: time, issuedAt: null };
   const judgement = judgeTrust(
     trust.policy,
-    { ...asked, role: 'verifier', evidenceSha256: null, attestations: [] },
+    { ...asked, role: 'verifier', manifestSha256: null, attestations: [] },
     at,
   );
   const summary = await attest({

@@ -80,11 +80,12 @@ export function unreadable(error: unknown): null {
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
   // Who may sign is the trust policy's to say.
-  const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
+  const { statement, manifestSha256, record } = await verifyRun(path, { keyFolder: NO_KEYS });
   const [first] = statement.subject;
   if (first === undefined || !('sha256' in first.digest))
     throw new Error('A verified run without its index.');
   const { plan, verdict, machine } = record;
   // Every launch of a run that verifies was made in its own session, on its own machine.
-  return { digest: first.digest.sha256, kind: 'matched', statement, plan, verdict, machine };
+  const digest = first.digest.sha256;
+  return { digest, manifestSha256, kind: 'matched', statement, plan, verdict, machine };
 }

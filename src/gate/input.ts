@@ -16,6 +16,8 @@ import type { WaiverStatement } from './waiver.js';
 export interface VerifiedRun {
   /** SHA-256 of `evidence.sha256`. */
   digest: string;
+  /** SHA-256 of its manifest, which is what verifiers attest. */
+  manifestSha256: string;
   kind: EvidenceKind;
   statement: Statement;
   plan: Plan;
@@ -55,7 +57,7 @@ export interface GateInput {
   /** Of `policy` as it was read. */
   source: GateDecision['policy'];
   trust: TrustPolicy;
-  /** What verifiers said of evidence, for keys that were compromised later. */
+  /** What verifiers said of runs, for keys that were compromised later. */
   attestations: readonly Attestation[];
   /** Of each requirement, in order, the matrix that it means; null where the policy names a digest. */
   matrices: readonly (Matrix | null)[];

@@ -47,11 +47,11 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
 export const endOf = ({ statement: { predicate } }: VerifiedRun): string =>
   predicate.finishedAt ?? predicate.startedAt;
 
-function judgeTrust(input: GateInput, { statement, plan, digest }: VerifiedRun): Reason[] {
+function judgeTrust(input: GateInput, { statement, plan, manifestSha256 }: VerifiedRun): Reason[] {
   const { signer: keyId, machine, startedAt, finishedAt } = statement.predicate;
   const against = judgeSigner(input, {
     ...{ keyId, role: 'observer', machineId: machine.id, startedAt, finishedAt },
-    ...{ issuedAt: plan.challenge?.issuedAt ?? null, evidenceSha256: digest },
+    ...{ issuedAt: plan.challenge?.issuedAt ?? null, manifestSha256 },
   });
   return against === null ? [] : [against];
 }

@@ -26,8 +26,8 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   const { signer: keyId, issuedAt } = predicate;
   const signer = judgeSigner(input, {
     ...{ keyId, role: 'maintainer', machineId: null, startedAt: issuedAt, finishedAt: issuedAt },
-    // A waiver answers no challenge, and rests on no evidence of its own.
-    ...{ issuedAt: null, evidenceSha256: null },
+    // A waiver answers no challenge, and is no run.
+    ...{ issuedAt: null, manifestSha256: null },
   });
   return signer === null ? found : [...found, signer];
 }

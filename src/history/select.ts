@@ -14,7 +14,7 @@ export interface Selection {
   };
 }
 
-interface Filter {
+export interface Filter {
   /** The beginning of the id of a machine; null for any. */
   machine: string | null;
   /** Name of a matrix. */

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { openEnvelope, readEnvelope } from './envelope.js';
-import { INDEX_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import type { PublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
@@ -60,9 +59,10 @@ function readLine(
   const parsed = summarySchema.safeParse(value);
   if (!parsed.success)
     throw invalid(file, `line ${line} is no summary of a verification: ${z.prettifyError(parsed.error)}`);
-  const evidence = parsed.data.subject.find(({ name }) => name === INDEX_FILE)?.digest;
-  if (!evidence || !('sha256' in evidence)) throw invalid(file, `line ${line} names no ${INDEX_FILE}`);
-  return { key, evidenceSha256: evidence.sha256, timeVerified: parsed.data.predicate.timeVerified };
+  const { inputAttestations, policy, timeVerified } = parsed.data.predicate;
+  const [manifest] = inputAttestations;
+  if (manifest === undefined) throw new Error('The schema let a summary of nothing pass.');
+  return { key, manifestSha256: manifest.digest.sha256, policySha256: policy.digest.sha256, timeVerified };
 }
 
 async function readBytes(path: string): Promise<Buffer> {

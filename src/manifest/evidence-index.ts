@@ -19,8 +19,8 @@ export const KEY_FILE = 'key.pub.pem';
 export const MANIFEST_FILE = 'qualification.intoto.jsonl';
 const UNLISTED = new Set([INDEX_FILE, KEY_FILE, MANIFEST_FILE, BUNDLE_FILE, SSH_SIGNATURE_FILE]);
 
-/** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote. */
-const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*)*$/;
+/** No `..`, no hidden files, nothing that a shell, xargs or sha256sum would quote; of at most eight names, where a run uses four. */
+const PATH = /^(?!.{256})[A-Za-z0-9][A-Za-z0-9._+@=,-]*(\/[A-Za-z0-9_][A-Za-z0-9._+@=,-]*){0,7}$/;
 /** What is read as a whole; a sparse file of any length costs its author nothing. */
 const MOST_BYTES = 256 * 1024 * 1024;
 /** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
@@ -62,7 +62,7 @@ export function parseIndex(text: string): EvidenceIndex {
   if (lines.pop() !== '') throw invalid(INDEX_FILE, 'does not end in a newline');
   for (const [at, line] of lines.entries()) {
     const [, sha256, path] = LINE.exec(line) ?? [];
-    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(path)) {
+    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(path.toLowerCase())) {
       throw invalid(INDEX_FILE, `line ${at + 1} is not a digest, two spaces and a path of evidence`);
     }
     if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);

@@ -21,6 +21,8 @@ import {
 import { isRunPath } from './evidence-index.js';
 
 const CHUNK_BYTES = 1024 * 1024;
+/** The longest plan makes some 12 000; an archive of empty files could otherwise make far more than it has bytes for. */
+const MOST_FOLDERS = 20_000;
 const NOTHING = Buffer.alloc(BLOCK_BYTES);
 
 export interface ExtractOptions {
@@ -121,6 +123,7 @@ class Entries {
   readonly #path: string;
   readonly #limits: ArchiveLimits;
   readonly #folded = new Set<string>();
+  readonly #folders = new Set<string>();
   #session: string | undefined;
   #previous = '';
   #files = 0;
@@ -187,8 +190,11 @@ class Entries {
     for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
       if (this.#folded.has(folded.slice(0, at)))
         throw refusedArchive(this.#path, `holds ${shown} below a file`);
+      this.#folders.add(folded.slice(0, at));
     }
     this.#folded.add(folded);
+    if (this.#folders.size > MOST_FOLDERS)
+      throw refusedArchive(this.#path, `holds more than ${MOST_FOLDERS} folders`);
   }
 }
 

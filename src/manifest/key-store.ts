@@ -66,7 +66,8 @@ export function generateKey(name: string = DEFAULT_KEY, folder = keyFolder()): P
 
 async function makeKey(name: string, folder: string): Promise<OwnKey> {
   checkName(name);
-  makeFolder(folder);
+  // Whoever may write above the folder can put another in its place.
+  makeFolder(folder, 0o700);
   await chmod(folder, 0o700);
   const path = join(folder, `${name}.pem`);
   const partial = await writeNewPrivateKey(name, folder);
@@ -102,6 +103,7 @@ export function loadKey(name: string = DEFAULT_KEY, folder = keyFolder()): Promi
 
 async function readKey(name: string, folder: string): Promise<OwnKey> {
   checkName(name);
+  await requireOwnFolder(folder);
   const path = join(folder, `${name}.pem`);
   const privateKey = await readPrivateKey(path);
   const publicKey = publicKeyFromObject(privateKey, path);
@@ -133,6 +135,7 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
       throw cause;
     }),
   );
+  if (files.length > 0) await inFolder(folder, () => requireOwnFolder(folder));
   const keys: StoredKey[] = [];
   for (const file of files) {
     const name = file.replace(/\.pub(\.pem)?$/, '');
@@ -142,6 +145,20 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
     keys.push({ name, publicKey, own: files.includes(`${name}.pem`), path });
   }
   return keys.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Whoever may write to it decides which keys are trusted. A folder that is not there has none. */
+async function requireOwnFolder(folder: string): Promise<void> {
+  const info = await stat(folder).catch((cause: unknown) => {
+    if (isErrno(cause, 'ENOENT')) return null;
+    throw cause;
+  });
+  if (info === null || (info.mode & 0o022) === 0) return;
+  throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${folder} can be written to by other users`, {
+    exit: 'infrastructure',
+    where: folder,
+    hint: `If nobody else has put a key there: chmod 700 ${folder}. Otherwise make another.`,
+  });
 }
 
 async function readPrivateKey(path: string): Promise<KeyObject> {

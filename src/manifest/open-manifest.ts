@@ -2,6 +2,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { sha256 } from '../digest.js';
 import { harnessVersion } from '../harness.js';
 import { openEnvelope, type SealedPayload } from './envelope.js';
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
@@ -32,6 +33,8 @@ export interface OpenManifest {
   statement: Statement;
   /** The bytes of the statement that were signed. */
   payload: Buffer;
+  /** SHA-256 of the whole manifest. */
+  manifestSha256: string;
 }
 
 const PAYLOAD_LIMITS = { file: MANIFEST_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
@@ -53,7 +56,7 @@ export async function openManifest(runFolder: string, options: KeyChoice): Promi
   const statement = readStatement(payload, signer);
   checkTestResult(testResult, statement, signer);
   await checkCopies(runFolder, { bytes, firstLine }, signer);
-  return { signer, statement, payload };
+  return { signer, statement, payload, manifestSha256: sha256(bytes) };
 }
 
 /** Line 2 says what follows from line 1, in the one spelling that it has. */

@@ -1,5 +1,5 @@
 /**
- * Replays the conditions of launches: each is told once, after the launch was ready and before anything was asked, and says of build,
+ * Replays the conditions of launches: told after the launch was ready and before anything was asked, and says of build,
  * model, engine and workload what plan and journal say. What was looked up on the machine nobody can look up again.
  */
 import type { Entry, EntryOf } from '../journal/entries.js';
@@ -35,7 +35,6 @@ function checkConditions(
 ): void {
   const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
   if (!kinds.has('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
-  if (kinds.has('conditions')) throw wrong(`tells conditions of ${entry.launch} once more`);
   if (kinds.has('control') || kinds.has('sample'))
     throw wrong(`tells conditions of ${entry.launch} after it was asked something`);
   const known = knownConditions(plan, earlier, entry.launch, workload);

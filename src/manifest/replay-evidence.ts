@@ -3,7 +3,10 @@ import { lostLaunches, standingEntries } from '../analysis/lost-launches.js';
 import type { Entry, Evidence } from '../journal/entries.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
-import { JOURNAL_FILE } from './run-folder.js';
+import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from './run-folder.js';
+
+/** All that is signed beside the evidence. */
+const CONCLUSIONS: ReadonlySet<string> = new Set([PLAN_FILE, JOURNAL_FILE, VERDICT_FILE, REPORT_FILE]);
 
 /** What an engine was asked, or wrote, in a launch that broke before the journal could say so. */
 const BROKEN_OFF =
@@ -50,6 +53,8 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
   const isLeftOver = leftOvers(entries);
   const isOfLost = leftOfLost(entries, index);
   for (const path of index.keys()) {
+    if (!path.startsWith('evidence/') && !CONCLUSIONS.has(path))
+      throw invalid(path, 'is no file of a run: what nothing rests on is not believed to be part of it');
     if (path.startsWith('evidence/') && !users.has(path) && !isOfLost(path) && !isLeftOver(path))
       throw invalid(path, 'lies in the evidence, but nothing in the journal rests on it');
   }

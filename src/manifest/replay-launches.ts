@@ -25,9 +25,19 @@ export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
   }
 }
 
+/** What is told of a launch once: of two, one would be believed and the other not. */
+const ONCE: ReadonlySet<string> = new Set<Entry['kind']>([
+  'ready',
+  'conditions',
+  'load',
+  'telemetry',
+  'counters',
+]);
+
 /** Between the launch and the stop of a process nothing is about another process. */
 function checkOneAtATime(entries: readonly Entry[]): void {
   const used = new Set<string>();
+  const told = new Set<string>();
   let up: string | null = null;
   for (const entry of entries) {
     if (entry.kind === 'launch') {
@@ -40,6 +50,9 @@ function checkOneAtATime(entries: readonly Entry[]): void {
       up = null;
     } else if ('launch' in entry && entry.launch !== null) {
       if (entry.launch !== up) throw wrong(entry, `is about ${entry.launch}, which is not up`);
+      if (told.has(`${entry.kind} ${entry.launch}`))
+        throw wrong(entry, `tells ${entry.kind} of ${entry.launch} once more`);
+      if (ONCE.has(entry.kind)) told.add(`${entry.kind} ${entry.launch}`);
       if (entry.kind === 'stop') up = null;
     }
   }
@@ -81,7 +94,9 @@ function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
   const mark = entry.environment[LAUNCH_VARIABLE];
   if (mark !== undefined && mark !== entry.nonce)
     throw wrong(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
-  const stray = Object.keys(entry.environment).find((name) => !(name in switches) && !allowed.includes(name));
+  const stray = Object.keys(entry.environment).find(
+    (name) => !Object.hasOwn(switches, name) && !allowed.includes(name),
+  );
   if (stray !== undefined) throw wrong(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
 }
 

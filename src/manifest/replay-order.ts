@@ -3,7 +3,7 @@
  * alone. Whoever could call a launch lost that was whole, or repeat one without saying so, could go on until the numbers please.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { failuresOfLast, lostLaunches, MOST_FAILURES } from '../analysis/lost-launches.js';
+import { failedByItself, MOST_FAILURES } from '../analysis/lost-launches.js';
 import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { launchName, type Place, placesOf } from '../plan/launch-name.js';
@@ -17,6 +17,9 @@ const wrong = (entry: Entry, why: string): QualifyError =>
 /** After these failures nothing may follow: what was measured before is in doubt. */
 export const FINAL_FAILURES: ReadonlySet<string> = new Set(['ERR_QUALIFY_BINARY_CHANGED']);
 
+/** The most resumptions of a session; nobody's patience is so long, and each costs whoever verifies. */
+export const MOST_RESUMPTIONS = 1000;
+
 /** What happened since the session began or was resumed, and where in the plan it stands. */
 interface Course {
   /** Index of the place whose launch is next. */
@@ -25,15 +28,21 @@ interface Course {
   launch: EntryOf<'launch'> | null;
   stopped: boolean;
   failures: EntryOf<'failure'>[];
-  /** Names of the lost launches of each place by its index. */
+  /** Names of the lost launches of each place by its index, and of those that failed by themselves. */
   lost: Map<number, string[]>;
+  failed: Map<number, string[]>;
+  resumptions: number;
 }
 
 /** Throws a `QualifyError` (exit `invalid`) at the first launch that is not next, and at a resumption that is not as it says. */
 export function replayOrder(plan: Plan, entries: readonly Entry[]): void {
   const places = placesOf(plan);
-  const course: Course = { next: 0, launch: null, stopped: false, failures: [], lost: new Map() };
+  const course: Course = {
+    ...{ next: 0, launch: null, stopped: false, failures: [], resumptions: 0 },
+    ...{ lost: new Map(), failed: new Map() },
+  };
   for (const entry of entries) {
+    checkAfterFailure(entry, course.failures.at(-1));
     if (entry.kind === 'launch') {
       checkLaunch(entry, places[course.next], course.lost.get(course.next) ?? []);
       Object.assign(course, { next: course.next + 1, launch: entry, stopped: false });
@@ -42,7 +51,15 @@ export function replayOrder(plan: Plan, entries: readonly Entry[]): void {
     if (entry.kind === 'failure') course.failures.push(entry);
     if (entry.kind === 'resume') checkResume(entry, entries, places, course);
   }
-  checkFailures(entries);
+}
+
+/** Of a session that broke, the engine is stopped, and it ends incomplete. More follows only once it is resumed. */
+function checkAfterFailure(entry: Entry, failure: EntryOf<'failure'> | undefined): void {
+  if (failure === undefined || entry.kind === 'resume') return;
+  if (entry.kind === 'stop' && entry.launch === failure.launch) return;
+  if (entry.kind === 'end' && !entry.complete) return;
+  if (entry.kind === 'end') throw wrong(entry, `calls the session complete after ${failure.code}`);
+  throw wrong(entry, `goes on after ${failure.code}, and the session was not resumed`);
 }
 
 function checkLaunch(entry: EntryOf<'launch'>, place: Place | undefined, lost: readonly string[]): void {
@@ -64,6 +81,9 @@ function checkResume(
   places: readonly Place[],
   course: Course,
 ): void {
+  course.resumptions += 1;
+  if (course.resumptions > MOST_RESUMPTIONS)
+    throw wrong(entry, `resumes the session once more than ${MOST_RESUMPTIONS} times`);
   const [session] = entries;
   if (session?.kind !== 'session' || entry.machineId !== session.machineId)
     throw wrong(entry, 'resumes the session on another machine');
@@ -83,7 +103,10 @@ function checkResume(
     const lost = entry.lost ?? 'no launch';
     throw wrong(entry, `says that ${lost} was lost, but ${under ?? 'no launch'} was under way`);
   }
-  if (entry.lost !== null) course.lost.set(course.next, [...names, entry.lost]);
+  if (entry.lost !== null) {
+    course.lost.set(course.next, [...names, entry.lost]);
+    checkFailures(entry, entry.lost, course);
+  }
   Object.assign(course, { launch: null, stopped: false, failures: [] });
 }
 
@@ -95,14 +118,11 @@ function underWay({ launch, stopped, failures }: Course): string | null {
 }
 
 /** An engine that fails twice at one place is not asked a third time. */
-function checkFailures(entries: readonly Entry[]): void {
-  for (const entry of entries) {
-    if (entry.kind !== 'resume' || entry.lost === null) continue;
-    const failed = failuresOfLast(lostLaunches(entries.slice(0, entry.seq + 1)));
-    if (failed.length >= MOST_FAILURES)
-      throw wrong(
-        entry,
-        `resumes the session after ${failed.map(({ launch }) => launch).join(' and ')} failed`,
-      );
-  }
+function checkFailures(entry: EntryOf<'resume'>, launch: string, course: Course): void {
+  const code = course.failures.at(-1)?.code ?? null;
+  if (!failedByItself({ code })) return;
+  const failed = [...(course.failed.get(course.next) ?? []), launch];
+  course.failed.set(course.next, failed);
+  if (failed.length >= MOST_FAILURES)
+    throw wrong(entry, `resumes the session after ${failed.join(' and ')} failed`);
 }

@@ -8,6 +8,7 @@ import type { Entry } from '../journal/entries.js';
 import { breachesOf } from '../matrix/rules.js';
 import { type Matrix, matrixSchema } from '../matrix/schema.js';
 import { buildPlan, planDigest } from '../plan/build.js';
+import { promptShapes } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { firstJsonDifference } from './json-difference.js';
@@ -58,10 +59,24 @@ function matrixOf(plan: Plan): Matrix {
   return parsed.data;
 }
 
+/** Cheap, and so before any prompt is drawn: a short plan may ask for more tokens than anybody has time for. */
+function checkPromptList({ cells, protocol, prompts }: Plan): void {
+  const shapes = promptShapes(cells, protocol);
+  const at = shapes.findIndex((shape, index) => {
+    const { sha256: _drawnLater, ...listed } = prompts[index] ?? { sha256: '' };
+    return !isDeepStrictEqual(listed, shape);
+  });
+  if (at < 0 && shapes.length === prompts.length) return;
+  const which = prompts[at]?.id ?? 'the last ones';
+  throw invalid(PLAN_FILE, `has prompts that its seed does not make: ${which} differs`);
+}
+
 /** Makes the plan again. The digest of the matrix is not among what follows: a plan does not hold all that it is over. */
 function rebuild(plan: Plan): void {
   const { session, seed, leftOut, challenge } = plan;
-  const made = buildPlan(matrixOf(plan), {
+  const matrix = matrixOf(plan);
+  checkPromptList(plan);
+  const made = buildPlan(matrix, {
     session,
     seed,
     ...(leftOut && { leftOut }),

@@ -59,7 +59,7 @@ export function replaceKey(policy: TrustPolicy, old: PublicKey, key: PublicKey, 
   };
 }
 
-/** @throws ERR_QUALIFY_TRUST_EDIT (exit 64) when the key is not there, or the revocation would be weaker than one that is */
+/** Of two revocations the earlier `since` stays. @throws ERR_QUALIFY_TRUST_EDIT (exit 64) when the key is not there, or the revocation would be weaker than one that is */
 export function revokeKey(policy: TrustPolicy, keyId: string, revoked: Revocation): TrustPolicy {
   const entry = requireEntry(policy, keyId);
   const before = entry.revoked;
@@ -67,7 +67,10 @@ export function revokeKey(policy: TrustPolicy, keyId: string, revoked: Revocatio
     throw refused(`${keyId} is compromised since ${before.since}, which cannot become less`, '');
   if (before?.reason === revoked.reason && Date.parse(revoked.since) > Date.parse(before.since))
     throw refused(`${keyId} is ${before.reason} since ${before.since} already`, 'Give an earlier --since.');
-  return replace(policy, withField(entry, { revoked }));
+  // A run from between the two must not be saved by a summary that was made meanwhile.
+  const isLater = before !== undefined && Date.parse(before.since) < Date.parse(revoked.since);
+  const since = isLater ? before.since : revoked.since;
+  return replace(policy, withField(entry, { revoked: { ...revoked, since } }));
 }
 
 /** The entry of a key. @throws ERR_QUALIFY_TRUST_EDIT (exit 64) */

@@ -23,10 +23,13 @@ export type TrustCode = (typeof trustCodes)[number];
 /** How far the clocks of two honest machines may part. */
 export const CLOCK_TOLERANCE_MS = 5 * 60 * 1000;
 
-/** A verifier's word that it saw some evidence at a time; its signature has been checked, its key not yet judged. */
+/** A verifier's word that it saw a manifest at a time; its signature has been checked, its key not yet judged. */
 export interface Attestation {
   readonly key: PublicKey;
-  readonly evidenceSha256: string;
+  /** The same evidence may be signed by anybody; a manifest only by its signer. */
+  readonly manifestSha256: string;
+  /** Of the policy that the verifier held the run to. */
+  readonly policySha256: string;
   readonly timeVerified: string;
 }
 
@@ -42,8 +45,8 @@ export interface TrustQuestion {
   readonly finishedAt: string | null;
   /** When the challenge that is answered was issued: not the signer's word. Null without a challenge. */
   readonly issuedAt: string | null;
-  /** SHA-256 of `evidence.sha256`; null where there is none. */
-  readonly evidenceSha256: string | null;
+  /** Of the run; null where there is none. */
+  readonly manifestSha256: string | null;
   readonly attestations: readonly Attestation[];
 }
 
@@ -69,7 +72,7 @@ export function judgeTrust(policy: TrustPolicy, question: TrustQuestion, now: Da
     judgeRevocation(policy, entry, question, now) ?? {
       trusted: true,
       entry,
-      found: describe(entry, question),
+      found: describe(entry, question, voucherOf(policy, entry, question, now)),
     }
   );
 }
@@ -137,8 +140,7 @@ function judgeRevocation(
   const since = Date.parse(revoked.since);
   const why = `${entry.keyId} is ${revoked.reason} since ${revoked.since}`;
   if (revoked.reason === 'compromised') {
-    if (question.attestations.some((attestation) => vouches(policy, attestation, question, since, now)))
-      return null;
+    if (voucherOf(policy, entry, question, now)) return null;
     return refuse('revoked', `${why}, and no verifier of the policy attests that it saw this before`);
   }
   const signed = signedAt(question);
@@ -148,34 +150,51 @@ function judgeRevocation(
   return null;
 }
 
-/** A verifier's word on the very evidence, from before `since`, by another key that the policy itself trusts for this. */
+/** What lifts the revocation of a key that is compromised. */
+const voucherOf = (
+  policy: TrustPolicy,
+  { revoked }: TrustedKey,
+  question: TrustQuestion,
+  now: Date,
+): Attestation | undefined =>
+  revoked?.reason === 'compromised'
+    ? question.attestations.find((one) => vouches(policy, one, question, Date.parse(revoked.since), now))
+    : undefined;
+
+/** A verifier's word on the very manifest, from before `since`, by another key that the policy itself trusts for this. */
 function vouches(
   policy: TrustPolicy,
-  { key, evidenceSha256, timeVerified }: Attestation,
+  { key, manifestSha256, timeVerified }: Attestation,
   question: TrustQuestion,
   since: number,
   now: Date,
 ): boolean {
-  if (evidenceSha256 !== question.evidenceSha256 || key.pem === question.key.pem) return false;
+  if (manifestSha256 !== question.manifestSha256 || key.pem === question.key.pem) return false;
   if (!(Date.parse(timeVerified) < since)) return false;
+  // Nobody sees a run that has not begun.
+  if (Date.parse(timeVerified) < Date.parse(question.startedAt)) return false;
   const asked: TrustQuestion = {
     ...{ role: 'verifier', key, machineId: null, startedAt: timeVerified, finishedAt: timeVerified },
-    // The evidence answers the challenge, so it was not seen before that was issued.
+    // The run answers the challenge, so it was not seen before that was issued.
     issuedAt: question.issuedAt,
     // Nobody vouches for a verifier: one whose key is compromised is not heard.
-    ...{ evidenceSha256: null, attestations: [] },
+    ...{ manifestSha256: null, attestations: [] },
   };
   return judgeTrust(policy, asked, now).trusted;
 }
 
-function describe(entry: TrustedKey, { role, issuedAt }: TrustQuestion): string {
+function describe(
+  entry: TrustedKey,
+  { role, issuedAt }: TrustQuestion,
+  voucher: Attestation | undefined,
+): string {
   const window =
     entry.notBefore === undefined && entry.notAfter === undefined
       ? 'at any time'
       : `${entry.notBefore === undefined ? '' : `from ${entry.notBefore} `}${entry.notAfter === undefined ? '' : `until ${entry.notAfter}`}`.trim();
   const machines = role !== 'observer' ? '' : entry.machines ? ', of this machine' : ', of any machine';
   const revoked = entry.revoked
-    ? `; ${entry.revoked.reason} since ${entry.revoked.since}, which this is not touched by`
+    ? `; ${entry.revoked.reason} since ${entry.revoked.since}, which this is not touched by${voucher === undefined ? '' : `: ${voucher.key.keyId} saw it at ${voucher.timeVerified}, under the policy ${voucher.policySha256}`}`
     : '';
   const bound = issuedAt === null ? '' : `; not begun before its challenge of ${issuedAt}`;
   return `${role} of the trust policy, ${window}${machines}${bound}${revoked}`;

@@ -1,31 +1,22 @@
 /** What a trust policy is asked about a run that has been verified. */
 import type { PublicKey } from './public-key.js';
-import type { Statement } from './statement.js';
 import { keyOf } from './trust-file.js';
 import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
 import type { Role, TrustPolicy } from './trust-policy.js';
 import { untrusted } from './untrusted.js';
 import type { Verification } from './verify.js';
 
-/** The question whether the signer of a run may say so. `attestations` are what verifiers said of this or other evidence. */
+/** The question whether the signer of a run may say so. `attestations` are what verifiers said of this or other runs. */
 export function runTrustQuestion(
-  { signer, statement }: Pick<Verification, 'signer' | 'statement'>,
+  { signer, statement, manifestSha256 }: Pick<Verification, 'signer' | 'statement' | 'manifestSha256'>,
   role: Role = 'observer',
   attestations: readonly Attestation[] = [],
 ): TrustQuestion {
   const { machine, startedAt, finishedAt, challenge } = statement.predicate;
   return {
     ...{ role, key: signer.key, machineId: machine.id, startedAt, finishedAt },
-    ...{ issuedAt: challenge?.issuedAt ?? null, evidenceSha256: evidenceDigest(statement), attestations },
+    ...{ issuedAt: challenge?.issuedAt ?? null, manifestSha256, attestations },
   };
-}
-
-/** SHA-256 of `evidence.sha256`, which the statement of every run has as its first subject. */
-export function evidenceDigest({ subject }: Pick<Statement, 'subject'>): string {
-  const [first] = subject;
-  if (!first || !('sha256' in first.digest))
-    throw new Error('A statement without its evidence was verified.');
-  return first.digest.sha256;
 }
 
 /** The keys that a policy names, whatever they may do. */

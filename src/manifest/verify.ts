@@ -39,6 +39,8 @@ export interface VerifyOptions extends KeyChoice {
 export interface Verification {
   signer: Signer;
   statement: Statement;
+  /** SHA-256 of the manifest that was read. */
+  manifestSha256: string;
   /** Plan, journal, verdict and machine, as they were read from files that the signature covers. */
   record: RunRecord;
   /** What was checked, in order, each with what was found. */
@@ -55,7 +57,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   const report = (name: string, found: string): void => {
     checks.push({ name, found });
   };
-  const { signer, statement, payload } = await openManifest(runFolder, options);
+  const { signer, statement, payload, manifestSha256 } = await openManifest(runFolder, options);
   report(
     'signature',
     `${signer.key.algorithm} over the statement and the test result that follows from it, by ${signer.key.keyId}`,
@@ -79,7 +81,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   try {
     const record = await replay({ signer, statement, payload }, evidence, index, read, report);
     checkChallenge(record.plan, options.challenge, report);
-    return { signer, statement, record, checks };
+    return { signer, statement, manifestSha256, record, checks };
   } catch (error) {
     throw withVersions(error, statement.predicate.harness.version);
   }
@@ -87,7 +89,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
 
 /** Draws everything again from what has been authenticated. */
 async function replay(
-  { signer, statement, payload }: OpenManifest,
+  { signer, statement, payload }: Omit<OpenManifest, 'manifestSha256'>,
   evidence: { sha256: string; files: number; bytes: number },
   index: EvidenceIndex,
   read: (path: string) => Promise<Buffer>,

@@ -55,6 +55,17 @@ function capBreaches({ cells, protocol }: Matrix): Breach[] {
   });
 }
 
+/** Tokens of all prompts of a plan: they are drawn again by everyone who verifies a run. */
+const MOST_TOKENS = 32 * 1024 * 1024;
+
+function lengthBreaches({ cells, protocol: { warmups, samples } }: Matrix): Breach[] {
+  const each = warmups + samples + 1;
+  const tokens = cells.reduce((sum, { promptTokens }) => sum + promptTokens * each, 0);
+  if (tokens <= MOST_TOKENS) return [];
+  const message = `all prompts together have ${tokens} tokens, at most ${MOST_TOKENS} are drawn: use fewer samples, or shorter prompts`;
+  return [{ path: ['protocol', 'samples'], message }];
+}
+
 /** The null arm is the plan's: it is made of the reference, so that nobody can choose what it is. */
 function nullBreaches({ arms, protocol: { nullRounds, looks } }: Matrix): Breach[] {
   const named = Object.entries(arms).flatMap(([name, { control }]): Breach[] => {
@@ -180,6 +191,7 @@ export function breachesOf(matrix: Matrix): Breach[] {
     ...cellBreaches(matrix),
     ...lookBreaches(matrix.protocol.looks),
     ...capBreaches(matrix),
+    ...lengthBreaches(matrix),
     ...cpuBreaches(matrix),
     ...nullBreaches(matrix),
     ...leverOffBreaches(matrix),

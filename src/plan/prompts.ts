@@ -137,18 +137,29 @@ export function promptDigest(plan: Plan, promptId: string, launch: string): stri
   return digest;
 }
 
-/** The prompts of a plan: warm-ups, samples and one parity prompt a cell, and one control on the shortest cell. */
-export function buildPrompts(
-  source: Source,
-  cells: readonly PlannedCell[],
-  protocol: { warmups: number; samples: number },
-): Prompt[] {
-  const make = (cell: PlannedCell, kind: Prompt['kind'], index: number): Prompt => {
+/** The prompts of a plan, drawn. */
+export const buildPrompts = (source: Source, cells: readonly PlannedCell[], protocol: Counts): Prompt[] =>
+  promptShapes(cells, protocol).map((shape) => ({
+    ...shape,
+    sha256: tokensDigest(drawTokens(source, shape)),
+  }));
+
+/** How many prompts of each kind a cell has. */
+interface Counts {
+  warmups: number;
+  samples: number;
+}
+
+/**
+ * What is known of the prompts of a plan before any is drawn: warm-ups, samples and one parity prompt a cell, and one control on the
+ * shortest cell.
+ */
+export function promptShapes(cells: readonly PlannedCell[], protocol: Counts): Omit<Prompt, 'sha256'>[] {
+  const make = (cell: PlannedCell, kind: Prompt['kind'], index: number): Omit<Prompt, 'sha256'> => {
     const id = kind === 'control' ? `${cell.id}#control` : `${cell.id}#${kind}-${index}`;
-    const shape = { id, tokens: cell.promptTokens, saltTokens };
-    return { ...shape, cell: cell.id, kind, index, sha256: tokensDigest(drawTokens(source, shape)) };
+    return { id, tokens: cell.promptTokens, saltTokens, cell: cell.id, kind, index };
   };
-  const times = (cell: PlannedCell, kind: Prompt['kind'], count: number): Prompt[] =>
+  const times = (cell: PlannedCell, kind: Prompt['kind'], count: number): Omit<Prompt, 'sha256'>[] =>
     Array.from({ length: count }, (_, index) => make(cell, kind, index));
   const [shortest] = cells.toSorted((a, b) => a.promptTokens - b.promptTokens);
   const control = shortest === undefined ? [] : [make(shortest, 'control', 0)];

@@ -15,7 +15,7 @@ import { type CutJournal, readCutJournal } from '../journal/read.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { invalid } from '../manifest/invalid.js';
-import { FINAL_FAILURES } from '../manifest/replay-order.js';
+import { FINAL_FAILURES, MOST_RESUMPTIONS } from '../manifest/replay-order.js';
 import { replayPlan } from '../manifest/replay-plan.js';
 import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
 import { noRun } from '../manifest/run-state.js';
@@ -115,6 +115,8 @@ function requireSameVersion(runFolder: string, version: string): void {
 function finalFailure(entries: readonly Entry[], lost: string | null): string | null {
   const final = entries.find((entry) => entry.kind === 'failure' && FINAL_FAILURES.has(entry.code));
   if (final?.kind === 'failure') return final.message;
+  if (entries.filter(({ kind }) => kind === 'resume').length >= MOST_RESUMPTIONS)
+    return `it was resumed ${MOST_RESUMPTIONS} times already.`;
   const failed = lost === null ? [] : failuresOfLast(lostLaunches(entries, lost));
   if (failed.length < MOST_FAILURES) return null;
   const names = failed.map(({ launch, code }) => `${launch} (${code})`).join(' and ');

@@ -39,6 +39,7 @@ const CAPITALS = guard('if (this.#folded.has(folded))');
 const BELOW = guard('if (this.#folded.has(folded.slice(0, at)))');
 const EXCLUSIVE = guard("'wx'", "'w'");
 const FILES = guard('if (this.#files > this.#limits.files)');
+const FOLDERS = guard('if (this.#folders.size > MOST_FOLDERS)');
 const BYTES = guard('if (this.#bytes > this.#limits.bytes)');
 const CLAIMED = guard('if (sizeBytes > left)');
 const PADDING = guard('if (padding.some((byte) => byte !== 0))');
@@ -196,6 +197,23 @@ const attacks: Attack[] = [
     reason: /holds more than 1000 bytes/,
     guards: [BYTES],
     limits: { files: 3, bytes: 1000 },
+  },
+  {
+    what: 'empty files in folders upon folders',
+    archive: archiveOf(...['a', 'b'].map((name) => plain(`${name}${'/a'.repeat(100)}`, ''))),
+    reason: /a name that no run has/,
+    guards: [{ module: 'manifest/evidence-index', guard: '){0,7}$/', instead: ')*$/' }],
+    succeeds: (into) => readdirSync(into, { recursive: true }).length > 200,
+  },
+  {
+    what: 'more folders than any plan makes',
+    archive: archiveOf(
+      ...Array.from({ length: 3000 }, (_, at) => plain(`${at}/b/c/d/e/f/g/h`, '')).sort((one, other) =>
+        one.name < other.name ? -1 : 1,
+      ),
+    ),
+    reason: /holds more than 20000 folders/,
+    guards: [FOLDERS],
   },
   {
     what: 'bytes behind the end of a file',

@@ -13,12 +13,14 @@ import {
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { sha256 } from '../../src/digest.js';
 import type { QualifyError } from '../../src/errors.js';
 import { attest } from '../../src/manifest/attest.js';
 import { generateKey, type SigningKey } from '../../src/manifest/key-store.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from '../../src/manifest/public-key.js';
 import { seal } from '../../src/manifest/seal.js';
 import { normaliseSignature } from '../../src/manifest/signature.js';
+import { revokeKey } from '../../src/manifest/trust-edit.js';
 import { formatTrustPolicy } from '../../src/manifest/trust-file.js';
 import { judgeTrust, type TrustCode, type TrustQuestion } from '../../src/manifest/trust-judgement.js';
 import type { TrustedKey, TrustPolicy } from '../../src/manifest/trust-policy.js';
@@ -50,6 +52,14 @@ async function scene(t: TestContext, by?: SigningKey): Promise<Scene> {
   await writeRun(run);
   await seal(run, signer);
   return { folder, run, signer, verifier: await generateKey('verifier', keys) };
+}
+
+function keyInMemory(): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    ...{ name: 'memory', publicKey: publicKeyFromObject(publicKey, 'memory') },
+    sign: async (message) => sign(null, message, privateKey),
+  };
 }
 
 const entry = ({ keyId, ...key }: PublicKey, change: Partial<TrustedKey> = {}): TrustedKey => ({
@@ -164,7 +174,7 @@ const backDated = (key: PublicKey, change: Partial<TrustQuestion> = {}): TrustQu
     startedAt: '2026-06-01T00:00:00Z',
     finishedAt: '2026-06-01T01:00:00Z',
   },
-  ...{ issuedAt: '2026-06-10T00:00:00Z', evidenceSha256: null, attestations: [] },
+  ...{ issuedAt: '2026-06-10T00:00:00Z', manifestSha256: null, attestations: [] },
   ...change,
 });
 const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
@@ -275,7 +285,7 @@ async function summary(at: Scene, run: string, key: SigningKey, date: string): P
 
 test('a compromised key vouches for its own run, with an early date', async (t) => {
   const at = await scene(t);
-  const path = await summary(at, at.run, at.signer, LONG_AGO);
+  const path = await summary(at, at.run, at.signer, '2026-12-01T00:00:00Z');
   const roles: TrustedKey['roles'] = ['observer', 'verifier'];
   const asked = await options(at, [entry(at.signer.publicKey, { roles, revoked })], [path]);
   const error = await tryVerify(
@@ -323,8 +333,41 @@ test('the summary of an honest run is shown for a forged one', async (t) => {
   await verifyTrusted(at.run, asked);
   const error = await tryVerify(t, forged, asked, {
     module: 'manifest/trust-judgement',
-    guard: 'evidenceSha256 !== question.evidenceSha256 || ',
+    guard: 'manifestSha256 !== question.manifestSha256 || ',
     instead: '',
+  });
+  untrusted(error, 'revoked');
+});
+
+test('the same evidence, signed honestly by a stranger and attested, is signed again with the stolen key', async (t) => {
+  const at = await scene(t, keyInMemory());
+  const path = await summary(at, at.run, at.verifier, '2026-12-01T00:00:00Z');
+  const stolen = await generateKey('stolen', join(at.folder, 'keys'));
+  const forged = join(at.folder, 'forged');
+  await writeRun(forged);
+  await seal(forged, stolen);
+  const index = (run: string) => readFile(join(run, 'evidence.sha256'), 'utf8');
+  assert.equal(await index(forged), await index(at.run));
+  const keys = [entry(stolen.publicKey, { revoked }), entry(at.verifier.publicKey, { roles: ['verifier'] })];
+  const error = await tryVerify(t, forged, await options(at, keys, [path]), {
+    module: 'manifest/trust-judgement',
+    guard: 'manifestSha256 !== question.manifestSha256 || ',
+    instead: '',
+  });
+  untrusted(error, 'revoked');
+});
+
+test('a summary is dated to before the run began, which nobody can have seen', async (t) => {
+  const at = await scene(t);
+  const path = await summary(at, at.run, at.verifier, '2026-11-29T11:59:59Z');
+  const keys = [
+    entry(at.signer.publicKey, { revoked }),
+    entry(at.verifier.publicKey, { roles: ['verifier'] }),
+  ];
+  const error = await tryVerify(t, at.run, await options(at, keys, [path]), {
+    module: 'manifest/trust-judgement',
+    guard: 'Date.parse(timeVerified) < Date.parse(question.startedAt)',
+    instead: 'false',
   });
   untrusted(error, 'revoked');
 });
@@ -421,6 +464,37 @@ test('a key of small order, under which anybody can sign, gets into the policy',
   assert.match(error.message, /small order/);
 });
 
+test('a superseded key is called compromised, but since later, so that a summary of meanwhile saves its runs', async (t) => {
+  const key = made();
+  const verifier = made();
+  const since = { superseded: '2026-01-01T00:00:00Z', compromised: '2026-08-01T00:00:00Z' };
+  const manifestSha256 = 'a'.repeat(64);
+  const seen = {
+    key: verifier,
+    manifestSha256,
+    policySha256: 'b'.repeat(64),
+    timeVerified: '2026-07-01T00:00:00Z',
+  };
+  const question = backDated(key, { issuedAt: null, manifestSha256, attestations: [seen] });
+  const revokedBy = (edit: typeof revokeKey): TrustPolicy => {
+    const keys = [entry(key), entry(verifier, { roles: ['verifier'] })];
+    const once = edit({ schemaVersion: 1, keys }, key.keyId, {
+      since: since.superseded,
+      reason: 'superseded',
+    });
+    return edit(once, key.keyId, { since: since.compromised, reason: 'compromised' });
+  };
+  const policy = revokedBy(revokeKey);
+  assert.deepEqual(policy.keys[0]?.revoked, { since: since.superseded, reason: 'compromised' });
+  assert.equal(judgeTrust(policy, question, NOW).trusted, false);
+  const unguarded = await importWithout<{ revokeKey: typeof revokeKey }>(t, 'manifest/trust-edit', {
+    module: 'manifest/trust-edit',
+    guard: 'isLater ? before.since : revoked.since',
+    instead: 'revoked.since',
+  });
+  assert.equal(judgeTrust(revokedBy(unguarded.revokeKey), question, NOW).trusted, true);
+});
+
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const key = publicKeyFromObject(p256.publicKey, 'p256');
@@ -499,9 +573,10 @@ test('what is asked of a run is what its statement says, not what an archive is 
   const at = await scene(t);
   const verification = await verifyRun(at.run, { keyFolder: join(at.folder, 'none') });
   const question = runTrustQuestion(verification);
-  const { predicate, subject } = verification.statement;
+  const { predicate } = verification.statement;
   assert.equal(question.machineId, predicate.machine.id);
   assert.equal(question.finishedAt, predicate.finishedAt);
   assert.equal(question.key.pem, at.signer.publicKey.pem);
-  assert.deepEqual(subject[0]?.digest, { sha256: question.evidenceSha256 });
+  const manifest = await readFile(join(at.run, 'qualification.intoto.jsonl'));
+  assert.equal(question.manifestSha256, sha256(manifest));
 });

@@ -75,7 +75,7 @@ describe('launches that were lost', () => {
   });
 
   test('failed by themselves or not', () => {
-    const by = (code: string | null) => failedByItself({ launch, round: 0, position: 0, code });
+    const by = (code: string | null) => failedByItself({ code });
     assert.equal(by(null), false);
     assert.equal(by('ERR_QUALIFY_INTERRUPTED'), false);
     assert.equal(by('ERR_QUALIFY_DISK_FULL'), false);

@@ -82,6 +82,9 @@ for (const [what, text] of [
   ['an empty segment', `${digest}  a//b\n`],
   ['the index itself', `${digest}  evidence.sha256\n`],
   ['the manifest', `${digest}  qualification.intoto.jsonl\n`],
+  ['the manifest in capitals', `${digest}  QUALIFICATION.intoto.jsonl\n`],
+  ['the index in capitals', `${digest}  Evidence.sha256\n`],
+  ['a file below eight folders', `${digest}  ${'a/'.repeat(8)}a\n`],
   ['a binary-mode line', `${digest} *a\n`],
   ['an upper-case digest', `${digest.toUpperCase()}  a\n`],
   ['a short digest', `${digest.slice(1)}  a\n`],
@@ -95,6 +98,10 @@ for (const [what, text] of [
     assert.throws(() => parseIndex(text), /^QualifyError: evidence\.sha256 /);
   });
 }
+
+test('takes a file below seven folders', () => {
+  assert.equal(parseIndex(`${digest}  ${'a/'.repeat(7)}a\n`).size, 1);
+});
 
 test('reads no link and no folder', async (context) => {
   const folder = await scratchFolder(context);

@@ -36,6 +36,28 @@ test('writes the private half 0600 in a folder 0700, and both public halves', as
   assert.equal(derived, key.publicKey.pem);
 });
 
+test('makes what is above the folder for this user alone, whatever the umask', async (context) => {
+  const scratch = await scratchFolder(context);
+  const before = process.umask(0);
+  context.after(() => process.umask(before));
+  await generateKey('mine', join(scratch, 'config', 'qualify', 'keys'));
+  for (const path of ['config', 'config/qualify', 'config/qualify/keys'])
+    assert.equal(await mode(join(scratch, path)), 0o700, path);
+});
+
+test('takes no key of a folder that others may write to', async (context) => {
+  const folder = join(await scratchFolder(context), 'keys');
+  await generateKey('mine', folder);
+  for (const open of [0o777, 0o770, 0o702]) {
+    await chmod(folder, open);
+    const error = { code: 'ERR_QUALIFY_KEY_MODE', hint: /chmod 700/ };
+    await assert.rejects(loadKey('mine', folder), error);
+    await assert.rejects(listKeys(folder), error);
+  }
+  await chmod(folder, 0o755);
+  assert.equal((await listKeys(folder)).length, 1);
+});
+
 test('makes the key on the first run only', async (context) => {
   const folder = join(await scratchFolder(context), 'keys');
   const first = await loadOrCreateKey(folder);

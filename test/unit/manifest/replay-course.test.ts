@@ -1,9 +1,10 @@
 /** Lies about the course of a session: what was built, launched, looked at, and which files show it. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { Entry } from '../../../src/journal/entries.js';
 import { first, refuses, rewrite } from '../../fixtures/lies.js';
+import { endEntry, failureEntry } from '../../fixtures/resumed-run.js';
 
 /** Moves the first entry of a kind behind the first of another. */
 const move = (kind: Entry['kind'], behind: Entry['kind']) =>
@@ -42,6 +43,14 @@ test('a variable that no arm asks for, whatever its name', (context) =>
     }),
   }));
 
+for (const name of ['constructor', 'toString', 'valueOf'])
+  test(`a variable ${name}, which every object seems to have`, (context) =>
+    refuses(context, 'journal.jsonl', /which no arm asks for/, {
+      alter: first('launch', ({ environment }) => {
+        environment[name] = 'x';
+      }),
+    }));
+
 test('another number of threads than planned', (context) =>
   refuses(context, 'journal.jsonl', /runs on 2 threads, planned are 4/, {
     alterPlan: ({ engine }) => {
@@ -64,6 +73,39 @@ test('two processes at a time', async (context) => {
     change: move('load', 'stop'),
   });
 });
+
+for (const kind of ['ready', 'conditions', 'load', 'telemetry', 'counters'] as const)
+  test(`${kind} of a launch told twice, of which one is believed`, (context) =>
+    refuses(context, 'journal.jsonl', new RegExp(`tells ${kind} of r0-\\d-\\w+ once more`), {
+      change: rewrite((entries) =>
+        entries.flatMap((entry): Entry[] => (entry.kind === kind ? [entry, entry] : [entry])),
+      ),
+    }));
+
+for (const code of ['ERR_QUALIFY_BINARY_CHANGED', 'ERR_QUALIFY_ENGINE_DIED']) {
+  test(`${code} in the middle of a session, which goes on`, (context) =>
+    refuses(context, 'journal.jsonl', new RegExp(`goes on after ${code}, and the session was not resumed`), {
+      change: rewrite((entries) => {
+        const at = entries.findLastIndex(({ kind }) => kind === 'launch');
+        return [...entries.slice(0, at), failureEntry(null, code), ...entries.slice(at)];
+      }),
+    }));
+
+  test(`${code} in a launch, which goes on`, (context) =>
+    refuses(context, 'journal.jsonl', new RegExp(`goes on after ${code}`), {
+      change: rewrite((entries) => {
+        const at = entries.findIndex(({ kind }) => kind === 'stop');
+        const stop = entries[at];
+        const failure = failureEntry(stop?.kind === 'stop' ? stop.launch : null, code);
+        return [...entries.slice(0, at), failure, ...entries.slice(at)];
+      }),
+    }));
+
+  test(`${code} of a session that calls itself complete`, (context) =>
+    refuses(context, 'journal.jsonl', new RegExp(`calls the session complete after ${code}`), {
+      change: rewrite((entries) => [...entries.slice(0, -1), failureEntry(null, code), ...entries.slice(-1)]),
+    }));
+}
 
 test('a look that the plan has and the journal does not', (context) =>
   refuses(context, 'journal.jsonl', /ends round 0, after which the plan looks; the journal does not/, {
@@ -103,6 +145,15 @@ test('a file that no entry rests on', async (context) => {
   });
 });
 
+for (const path of ['report.html', 'VERDICT-PASS.txt', 'report.md.sh', 'src/x.sh'])
+  test(`a signed file that nothing uses: ${path}`, (context) =>
+    refuses(context, path, /is no file of a run/, {
+      change: async (run) => {
+        await mkdir(dirname(join(run, path)), { recursive: true });
+        await writeFile(join(run, path), 'PASS');
+      },
+    }));
+
 test('a file of a launch that went well, in a session that broke at another', (context) =>
   refuses(context, /^evidence\/requests\/r0-0-\w+\//, /nothing in the journal rests on it/, {
     change: rewrite((entries) => {
@@ -113,6 +164,6 @@ test('a file of a launch that went well, in a session that broke at another', (c
         ...{ launch: null, code: 'ERR_QUALIFY_X', message: 'x' },
       };
       const kept = entries.filter((_, index) => index !== at);
-      return [...kept.slice(0, -1), failure, ...kept.slice(-1)];
+      return [...kept.slice(0, -1), failure, endEntry(false)];
     }),
   }));

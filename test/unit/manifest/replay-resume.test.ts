@@ -10,7 +10,7 @@ import { verifyRun } from '../../../src/manifest/verify.js';
 import { launchName } from '../../../src/plan/launch-name.js';
 import { type Verdict, verdictSchema } from '../../../src/verdict/schema.js';
 import { serializeVerdict } from '../../../src/verdict/serialize.js';
-import { refuses } from '../../fixtures/lies.js';
+import { refuses, rewrite } from '../../fixtures/lies.js';
 import {
   continued,
   endEntry,
@@ -237,6 +237,20 @@ describe('a signer who measures until it pleases', () => {
         ]);
       }),
     }));
+
+  test('says thousands of times that it went on, which costs whoever verifies', async (context) => {
+    const times = 4000;
+    await refuses(context, 'journal.jsonl', /resumes the session once more than 1000 times/, {
+      change: rewrite((entries) => {
+        const at = entries.findIndex(({ kind }) => kind === 'launch');
+        const name = nameOf(entries, firstLaunch(entries));
+        const resumptions = Array.from({ length: times }, (_, index) =>
+          resumeEntry(index === 0 ? name : `${name}.${index + 1}`),
+        );
+        return [...entries.slice(0, at), ...resumptions];
+      }),
+    });
+  });
 
   test('skips the look after which the session was killed', (context) =>
     refuses(context, 'journal.jsonl', /after which the plan looks; the journal does not/, {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from '../../../src/digest.js';
 import { generateKey } from '../../../src/manifest/key-store.js';
+import { replayPlan } from '../../../src/manifest/replay-plan.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { buildPrompts } from '../../../src/plan/prompts.js';
 import { edit, first, refuses } from '../../fixtures/lies.js';
@@ -196,6 +197,22 @@ test('a plan that was changed after the session began', (context) =>
   refuses(context, 'plan.json', /began with that of another plan/, {
     change: edit('plan.json', /"marginPercent": 2/, '"marginPercent": 20'),
   }));
+
+test('a short plan of very many tokens is refused before any is drawn', async (context) => {
+  const { plan, entries } = await writeRun(await scratchFolder(context), {
+    alterPlan: ({ protocol, cells }) => {
+      protocol.samples = 400;
+      for (const cell of cells) cell.promptTokens = 65_536;
+    },
+  });
+  const began = performance.now();
+  assert.throws(
+    () => replayPlan(plan, entries),
+    /prompts that its seed does not make: 32\/32#control differs/,
+  );
+  // To draw them takes twenty times as long.
+  assert.ok(performance.now() - began < 1500);
+});
 
 test('prompts that the seed does not make', (context) =>
   refuses(context, 'plan.json', /prompts that its seed does not make: 32\/32#sample-0 differs/, {

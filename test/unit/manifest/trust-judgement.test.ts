@@ -17,7 +17,7 @@ const p256 = (): PublicKey =>
   publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'made');
 const [signer, other, verifier, stranger] = [key(), key(), p256(), key()];
 const MACHINE = 'a'.repeat(64);
-const EVIDENCE = 'e'.repeat(64);
+const MANIFEST = 'e'.repeat(64);
 
 /** Days of 2026 at noon, and instants around them. */
 const day = (date: string, ms = 0): string =>
@@ -36,11 +36,11 @@ const policyOf = (change: Partial<TrustedKey> = {}, more: Partial<TrustPolicy> =
 });
 const asked = (change: Partial<TrustQuestion> = {}): TrustQuestion => ({
   ...{ role: 'observer', key: signer, machineId: MACHINE, startedAt: day('06-10'), finishedAt: day('06-11') },
-  ...{ issuedAt: null, evidenceSha256: EVIDENCE, attestations: [] },
+  ...{ issuedAt: null, manifestSha256: MANIFEST, attestations: [] },
   ...change,
 });
 const seen = (timeVerified: string, change: Partial<Attestation> = {}): Attestation => ({
-  ...{ key: verifier, evidenceSha256: EVIDENCE, timeVerified },
+  ...{ key: verifier, manifestSha256: MANIFEST, policySha256: 'd'.repeat(64), timeVerified },
   ...change,
 });
 
@@ -203,9 +203,9 @@ const rows: readonly Row[] = [
   ['compromised, attested before', compromised, asked({ attestations: [seen(day('06-12', -1))] }), 'trusted'],
   ['compromised, attested on the instant', compromised, asked({ attestations: [seen(since)] }), 'revoked'],
   [
-    'compromised, another evidence attested',
+    'compromised, another manifest attested',
     compromised,
-    asked({ attestations: [seen(day('06-11'), { evidenceSha256: 'f'.repeat(64) })] }),
+    asked({ attestations: [seen(day('06-11'), { manifestSha256: 'f'.repeat(64) })] }),
     'revoked',
   ],
   [
@@ -248,6 +248,12 @@ const rows: readonly Row[] = [
     'compromised, attested before its own challenge was issued',
     compromised,
     asked({ issuedAt: day('06-10'), attestations: [seen(day('06-10', -1))] }),
+    'revoked',
+  ],
+  [
+    'compromised, attested before the run began',
+    compromised,
+    asked({ attestations: [seen(day('06-10', -1))] }),
     'revoked',
   ],
   [

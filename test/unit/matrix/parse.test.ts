@@ -110,6 +110,13 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
       new RegExp(`protocol\\.${field}: must be at most 1000000`),
     ]),
     [
+      'more prompts than anybody draws again',
+      good
+        .replace('head: {}', 'head: {}\nprotocol: { samples: 1000, warmups: 100 }')
+        .replace(/promptTokens: \d+/g, 'promptTokens: 1048576'),
+      /protocol\.samples: all prompts together have \d+ tokens, at most 33554432 are drawn/,
+    ],
+    [
       'a least length that no output has',
       `${good}protocol: { minimumOutputTokens: 65537 }\n`,
       /protocol\.minimumOutputTokens: .*65536/,
