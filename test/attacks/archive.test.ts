@@ -37,6 +37,7 @@ const CANONICAL = guard('if (canonical === null || !canonical.equals(block))');
 const ORDER = guard('if (name <= this.#previous)');
 const CAPITALS = guard('if (this.#folded.has(folded))');
 const BELOW = guard('if (this.#folded.has(folded.slice(0, at)))');
+const FOLDER = guard('if (this.#folders.has(folded))');
 const EXCLUSIVE = guard("'wx'", "'w'");
 const FILES = guard('if (this.#files > this.#limits.files)');
 const BYTES = guard('if (this.#bytes > this.#limits.bytes)');
@@ -196,6 +197,12 @@ const attacks: Attack[] = [
     reason: /holds more than 1000 bytes/,
     guards: [BYTES],
     limits: { files: 3, bytes: 1000 },
+  },
+  {
+    what: 'a file in the place of a folder, but for capitals',
+    archive: archiveOf(plain('A/b'), plain('a')),
+    reason: /holds "session-1\/a" in the place of a folder/,
+    guards: [FOLDER],
   },
   {
     what: 'bytes behind the end of a file',
