@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { evidenceDigest } from '../manifest/statement.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
@@ -83,10 +84,7 @@ const NO_KEYS = join(tmpdir(), `no-keys-${randomUUID()}`);
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
   const { statement, record } = await verifyRun(path, { keyFolder: NO_KEYS });
-  const [first] = statement.subject;
-  if (first === undefined || !('sha256' in first.digest))
-    throw new Error('A verified run without its index.');
   const { plan, verdict, machine } = record;
   // Every launch of a run that verifies was made in its own session, on its own machine.
-  return { digest: first.digest.sha256, kind: 'matched', statement, plan, verdict, machine };
+  return { digest: evidenceDigest(statement), kind: 'matched', statement, plan, verdict, machine };
 }

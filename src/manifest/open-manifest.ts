@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { harnessVersion } from '../harness.js';
-import { openEnvelope, type SealedPayload } from './envelope.js';
+import { openEnvelope, type SealedPayload, STATEMENT_LIMITS } from './envelope.js';
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { readManifest } from './manifest.js';
@@ -33,8 +33,6 @@ export interface OpenManifest {
   /** The bytes of the statement that were signed. */
   payload: Buffer;
 }
-
-const PAYLOAD_LIMITS = { file: MANIFEST_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
 
 /** Envelopes, key, signatures, and only then the payloads: the bytes that were signed are the bytes that are parsed. */
 export async function openManifest(runFolder: string, options: KeyChoice): Promise<OpenManifest> {
@@ -83,7 +81,7 @@ async function checkCopies(
 const versionSchema = z.object({ predicate: z.object({ harness: z.object({ version: z.string() }) }) });
 
 function readStatement(payload: Buffer, signer: Signer): Statement {
-  const value = parseStrictJson(payload, PAYLOAD_LIMITS);
+  const value = parseStrictJson(payload, { file: MANIFEST_FILE, ...STATEMENT_LIMITS });
   const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
   if (type !== PREDICATE_TYPE) {
     throw invalid(MANIFEST_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);

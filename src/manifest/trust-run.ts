@@ -1,6 +1,6 @@
 /** What a trust policy is asked about a run that has been verified. */
 import type { PublicKey } from './public-key.js';
-import type { Statement } from './statement.js';
+import { evidenceDigest } from './statement.js';
 import { keyOf } from './trust-file.js';
 import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
 import type { Role, TrustPolicy } from './trust-policy.js';
@@ -18,14 +18,6 @@ export function runTrustQuestion(
     ...{ role, key: signer.key, machineId: machine.id, startedAt, finishedAt },
     ...{ issuedAt: challenge?.issuedAt ?? null, evidenceSha256: evidenceDigest(statement), attestations },
   };
-}
-
-/** SHA-256 of `evidence.sha256`, which the statement of every run has as its first subject. */
-export function evidenceDigest({ subject }: Pick<Statement, 'subject'>): string {
-  const [first] = subject;
-  if (!first || !('sha256' in first.digest))
-    throw new Error('A statement without its evidence was verified.');
-  return first.digest.sha256;
 }
 
 /** The keys that a policy names, whatever they may do. */
