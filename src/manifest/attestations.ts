@@ -1,11 +1,12 @@
 /** Reads the summaries of verifiers: envelopes, one a line, each checked with a key of the trust policy. */
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { readBounded } from '../machine/read-bounded.js';
 import { openEnvelope, readEnvelope } from './envelope.js';
 import { INDEX_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import type { PublicKey } from './public-key.js';
+import { findEvidence } from './statement.js';
 import { parseStrictJson } from './strict-json.js';
 import type { Attestation } from './trust-judgement.js';
 import { SUMMARY_TYPE, summarySchema } from './verification-summary.js';
@@ -23,16 +24,11 @@ export async function readAttestations(
   paths: readonly string[],
   keys: readonly PublicKey[],
 ): Promise<Attestation[]> {
-  const read = await Promise.all(
-    paths.map(async (path) => parseAttestations(await readBytes(path), path, keys)),
-  );
-  return read.flat();
+  return paths.flatMap((path) => parseAttestations(readBytes(path), path, keys));
 }
 
 /** The summaries in the bytes of one file, which `file` names in errors. */
 export function parseAttestations(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
-  if (bytes.length > MAXIMUM_BYTES)
-    throw invalid(file, `is ${bytes.length} bytes long; at most ${MAXIMUM_BYTES} are read`);
   if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw invalid(file, 'has no line that ends');
   const found: Attestation[] = [];
   for (let start = 0, line = 1; start < bytes.length; line += 1) {
@@ -60,20 +56,24 @@ function readLine(
   const parsed = summarySchema.safeParse(value);
   if (!parsed.success)
     throw invalid(file, `line ${line} is no summary of a verification: ${z.prettifyError(parsed.error)}`);
-  const evidence = parsed.data.subject.find(({ name }) => name === INDEX_FILE)?.digest;
-  if (!evidence || !('sha256' in evidence)) throw invalid(file, `line ${line} names no ${INDEX_FILE}`);
-  return { key, evidenceSha256: evidence.sha256, timeVerified: parsed.data.predicate.timeVerified };
+  const evidenceSha256 = findEvidence(parsed.data);
+  if (evidenceSha256 === null) throw invalid(file, `line ${line} names no ${INDEX_FILE}`);
+  return { key, evidenceSha256, timeVerified: parsed.data.predicate.timeVerified };
 }
 
-async function readBytes(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_ATTESTATIONS', `the attestations ${path} cannot be read`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
-      cause,
-    });
-  }
-}
+const readBytes = (path: string): Buffer =>
+  readBounded(
+    path,
+    MAXIMUM_BYTES,
+    (why, cause) =>
+      new QualifyError(
+        'ERR_QUALIFY_ATTESTATIONS',
+        `the attestations ${path} cannot be used: the file ${why}`,
+        {
+          exit: 'usage',
+          where: path,
+          hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
+          cause,
+        },
+      ),
+  );
