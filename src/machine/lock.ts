@@ -11,7 +11,7 @@ import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 
 const holderSchema = z.object({ pid: z.number(), user: z.string(), since: z.string(), what: z.string() });
-export type Holder = z.infer<typeof holderSchema>;
+type Holder = z.infer<typeof holderSchema>;
 
 /** Longest that a holder whose event loop is busy gets to say who it is. */
 const ASK_TIMEOUT_MS = 2000;
@@ -20,7 +20,7 @@ const ASK_TIMEOUT_MS = 2000;
  * Where the lock lives: a name in Linux's abstract namespace (no file, nothing stale), a socket file elsewhere.
  * `QUALIFY_LOCK` names another one; two sessions under different names do not exclude each other.
  */
-export const lockAddress = (): string => addressOf(process.env.QUALIFY_LOCK ?? 'qualify.lock');
+const lockAddress = (): string => addressOf(process.env.QUALIFY_LOCK ?? 'qualify.lock');
 
 const addressOf = (name: string): string =>
   process.platform === 'linux' ? `\0${name}` : join(tmpdir(), name);
@@ -102,7 +102,7 @@ const describe = (holder: Holder | null): string =>
     ? 'a process that does not answer'
     : `pid ${holder.pid} of ${holder.user} (${holder.what}), since ${holder.since}`;
 
-export interface LockOptions {
+interface LockOptions {
   /** What holds it, for the message to others: a session's name. */
   what: string;
   /** Wait for the holder instead of failing; told once who that is. */
