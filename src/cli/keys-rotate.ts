@@ -23,8 +23,8 @@ export function registerRotate(keys: Command): void {
       'after',
       '\nNothing is lost: NAME becomes NAME-YYYYMMDD and could still sign. In a trust\n' +
         'policy the old key ends now and the new one begins, with the same roles,\n' +
-        'machines and end; what the old one signed until now stays good. Without --trust the two\n' +
-        'entries are printed, to be pasted into "keys" of the policy.\n' +
+        'machines and end; what the old one signed until now stays good. Without --trust\n' +
+        'the two entries are printed, to be pasted into "keys" of the policy.\n' +
         'A key that others may have is also revoked: qualify keys revoke --help',
     )
     .action(async (name: string, options: Options) => {
