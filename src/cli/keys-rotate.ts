@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type Rotation, rotateKey } from '../manifest/key-rotation.js';
 import { DEFAULT_KEY, loadKey, type OwnKey } from '../manifest/key-store.js';
-import { replaceKey, requireEntry, trustEntry } from '../manifest/trust-edit.js';
+import { replaceKey, requireRotatable, trustEntry } from '../manifest/trust-edit.js';
 import { readTrustPolicy, writeTrustPolicy } from '../manifest/trust-file.js';
 import type { TrustedKey } from '../manifest/trust-policy.js';
 import { answer, answerJson, note } from './output.js';
@@ -22,15 +22,17 @@ export function registerRotate(keys: Command): void {
     .addHelpText(
       'after',
       '\nNothing is lost: NAME becomes NAME-YYYYMMDD and could still sign. In a trust\n' +
-        'policy the old key ends now and the new one begins, with the same roles and\n' +
-        'machines; what the old one signed until now stays good. Without --trust the two\n' +
-        'entries are printed, to be pasted into "keys" of the policy.\n' +
+        'policy the old key ends now and the new one begins, with the same roles,\n' +
+        'machines and end; what the old one signed until now stays good. Without --trust\n' +
+        'the two entries are printed, to be pasted into "keys" of the policy.\n' +
         'A key that others may have is also revoked: qualify keys revoke --help',
     )
     .action(async (name: string, options: Options) => {
-      // A policy that does not parse, or does not have the key, is found out before anything is changed.
-      if (options.trust !== undefined)
-        requireEntry(await readTrustPolicy(options.trust), (await loadKey(name)).publicKey.keyId);
+      // A policy that does not parse, or whose key nothing may follow, is found out before anything is changed.
+      if (options.trust !== undefined) {
+        const { publicKey } = await loadKey(name);
+        requireRotatable(await readTrustPolicy(options.trust), publicKey.keyId, new Date().toISOString());
+      }
       const rotation = await rotateKey(name);
       const entries = await writeEntries(rotation, options.trust);
       if (options.json) answerJson(toJson(rotation, entries, options.trust));

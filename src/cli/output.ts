@@ -3,6 +3,7 @@
  * for none; a progress line that rewrites itself on a terminal and is a few plain lines in a log.
  */
 import { styleText } from 'node:util';
+import { unsafe } from '../report/escape.js';
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -86,25 +87,25 @@ export function startProgress(stream: NodeJS.WriteStream = process.stderr): Prog
   return stream.isTTY === true ? onTerminal(stream) : inLog(stream);
 }
 
-/** `text` with control characters made visible, so that no engine's output can drive the terminal. */
-export function printable(text: string): string {
-  return text.replace(/(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
-}
+/** As JSON spells a character by its number; none of the unsafe ones needs two. */
+const spelt = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** What JSON leaves as it is and a terminal obeys; escapes, with which we colour, are not among it. */
-const STEERING = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+/** `text` with control characters made visible, so that no engine's output can drive the terminal. */
+export const printable = (text: string): string =>
+  text.replace(unsafe, (character) => ('\t\n'.includes(character) ? character : spelt(character)));
 
 /**
  * `text` without what a CI service takes for a command (`::name …::` at the start of a line, `##[name]` and `##vso[name]` anywhere) and
  * what steers a terminal. The spelling that stands there instead means the same in JSON.
  */
 export function inert(text: string): string {
-  return text
-    .replace(/^((?:[^\S\r\n\u2028\u2029]|\x85)*):(?=:)/gm, '$1\\u003a')
-    .replace(/##(?=\w*\[)/g, '#\\u0023')
-    .replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return (
+    text
+      .replace(/^((?:[^\S\r\n\u2028\u2029]|\x85)*):(?=:)/gm, '$1\\u003a')
+      .replace(/##(?=\w*\[)/g, '#\\u0023')
+      // Below are escapes, with which we colour; JSON leaves none of them.
+      .replace(unsafe, (character) => (character < '\x7f' ? character : spelt(character)))
+  );
 }
 
 /** `1.5 MB`: bytes as people read them, in powers of 1000. */

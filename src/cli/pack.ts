@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { packRun } from '../manifest/pack.js';
 import { findRun, RUN_ARGUMENT } from './find-run.js';
 import { answer, answerJson, formatBytes, note } from './output.js';
-import { describeTrust } from './verify.js';
+import { describeTrust } from './verification-text.js';
 
 interface Flags {
   out?: string;

@@ -1,15 +1,16 @@
 /** `qualify report`: renders a run folder again, once it has stood up to every check of `qualify verify`. */
 import { type Command, Option } from 'commander';
 import { QualifyError } from '../errors.js';
-import { INDEX_FILE } from '../manifest/evidence-index.js';
+import { requireOutside } from '../machine/write-new.js';
+import { evidenceDigest } from '../manifest/statement.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { type Verification, verifyRun } from '../manifest/verify.js';
 import type { ReportContext } from '../report/context.js';
 import { type Format, formats, type Render } from '../report/formats.js';
 import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, note } from './output.js';
-import { describeTrust } from './verify.js';
-import { requireOutside, writeAnswer } from './write-answer.js';
+import { describeTrust } from './verification-text.js';
+import { writeAnswer } from './write-answer.js';
 
 interface ReportFlags {
   format: Format;
@@ -18,9 +19,7 @@ interface ReportFlags {
 
 /** What the signature covers, as a page tells it. */
 export function sealedOf({ signer, statement }: Verification): NonNullable<ReportContext['sealed']> {
-  const index = statement.subject.find(({ name }) => name === INDEX_FILE)?.digest;
-  if (index === undefined || !('sha256' in index)) throw new Error('a verified statement names its index');
-  return { indexSha256: index.sha256, signer: signer.key.keyId };
+  return { indexSha256: evidenceDigest(statement), signer: signer.key.keyId };
 }
 
 async function report(run: string, { format, out }: ReportFlags): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { unpackRun } from '../manifest/unpack.js';
 import { answer, answerJson, note } from './output.js';
-import { toJson, toText } from './verify.js';
+import { toJson, toText } from './verification-text.js';
 
 interface Flags {
   out?: string;

@@ -4,12 +4,10 @@ import { QualifyError } from '../errors.js';
 import { type Role, roleSchema } from '../manifest/trust-policy.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import type { Summary } from '../manifest/verification-summary.js';
-import { type Verification, verifyRun } from '../manifest/verify.js';
-import type { TrustedVerification } from '../manifest/verify-trusted.js';
-import { wrap } from '../report/wrap.js';
-import { describeAnswer } from './describe-answer.js';
+import { verifyRun } from '../manifest/verify.js';
 import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
+import { toJson, toText, type Verified } from './verification-text.js';
 
 interface Options {
   key?: string;
@@ -23,12 +21,6 @@ interface Options {
   json?: true;
   explain?: true;
 }
-
-/** What the answer depends on. */
-type Shown = Pick<Options, 'explain' | 'attest' | 'challenge'>;
-
-/** A run that holds; `trust` is there when a policy judged its signer. */
-type Verified = Verification & Partial<Pick<TrustedVerification, 'trust'>>;
 
 export function register(program: Command): void {
   program
@@ -133,80 +125,6 @@ async function summarise(run: string, verification: Verified, options: Options):
   });
   if (!judgement.trusted) note(`Nobody under ${trust.path} will count this summary: ${judgement.message}`);
   return summary;
-}
-
-const COLUMNS = 80;
-const INDENT = 13;
-
-/** `  name       what was found`, in lines of 80 columns. */
-function explained(name: string, found: string): string {
-  const lines = wrap(found, COLUMNS - INDENT);
-  return lines.map((line, at) => `  ${(at === 0 ? name : '').padEnd(INDENT - 3)} ${line}\n`).join('');
-}
-
-/** What is said of a run that holds. */
-export function toText(run: string, verified: Verified, summary: Summary | null, options: Shown): string {
-  const { signer, statement, checks } = verified;
-  const { predicate } = statement;
-  return [
-    `verified ${run}\n`,
-    ...(options.explain ? checks.map(({ name, found }) => explained(name, found)) : []),
-    ...(options.explain && !verified.trust
-      ? [explained('trust', 'not judged: --trust FILE holds the signer to a trust policy')]
-      : []),
-    `  signed by  ${signer.key.keyId} (${describeTrust(signer)})\n`,
-    `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
-    ...(predicate.challenge ? [explained('answers', describeAnswer(predicate.challenge, options))] : []),
-    ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
-    `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
-    ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
-    ...(summary
-      ? [
-          `  attested   ${summary.predicate.verificationResult} at ${summary.predicate.timeVerified}, in ${options.attest}\n`,
-        ]
-      : []),
-    ...(options.explain ? [explained('believed', BELIEVED)] : []),
-  ].join('');
-}
-
-/** What no check can find, in one line, and where the rest of it is. */
-const BELIEVED =
-  "the signer's word, since nothing in the folder can contradict it: what else ran on the machine, its clock and logs, that the " +
-  'binary is of that commit and gave the answers, and that no run was thrown away. See "What a manifest does not prove" in ' +
-  'docs/manifest.md';
-
-/** Why the key of a run is believed, or that nobody vouches for it. */
-export function describeTrust({ trust, name }: Verification['signer']): string {
-  switch (trust) {
-    case 'asked':
-      return 'the key you asked for';
-    case 'policy':
-      return 'trusted by the policy you gave';
-    case 'own':
-      return `your own key "${name}"`;
-    case 'trusted':
-      return `your trusted key "${name}"`;
-    case 'unknown':
-      return 'UNKNOWN SIGNER: not in your trusted keys; anybody can make a key. Check with --key';
-  }
-}
-
-/** The same for programs. */
-export function toJson(run: string, verified: Verified, summary: Summary | null, options: Shown): object {
-  const { signer, statement, checks, trust } = verified;
-  const { challenge } = statement.predicate;
-  return {
-    schemaVersion: 1,
-    verified: true,
-    run,
-    signer: { keyId: signer.key.keyId, trust: signer.trust, name: signer.name },
-    challenge:
-      challenge === undefined ? null : { nonce: challenge.nonce, confirmed: options.challenge !== undefined },
-    trust: trust ? { policy: trust.path, sha256: trust.sha256, role: trust.role, entry: trust.entry } : null,
-    attested: summary ? { file: options.attest, result: summary.predicate.verificationResult } : null,
-    checks,
-    statement,
-  };
 }
 
 function failureToJson(run: string, error: QualifyError): object {

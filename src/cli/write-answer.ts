@@ -1,34 +1,11 @@
 /** Writes the answer of a command to a file that the user names. */
-import { realpathSync } from 'node:fs';
 import { lstat, rename } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { writeBeside } from '../machine/write-new.js';
 import { makeFolder } from '../make-folder.js';
 import { note } from './output.js';
-
-/** The real place of a path whose last part need not exist. */
-function realPlace(path: string): string {
-  try {
-    return join(realpathSync(dirname(resolve(path))), basename(path));
-  } catch {
-    return resolve(path);
-  }
-}
-
-/**
- * Refuses a file inside of the run folder, which a file more would make invalid.
- * @throws QualifyError `ERR_QUALIFY_USAGE` (exit 64)
- */
-export function requireOutside(file: string, runFolder: string): void {
-  const way = relative(realPlace(join(runFolder, 'x')).slice(0, -2), realPlace(file));
-  if (way === '..' || way.startsWith(`..${sep}`)) return;
-  throw new QualifyError('ERR_QUALIFY_USAGE', `${file} is inside of the run folder`, {
-    exit: 'usage',
-    hint: 'Its set of files is closed, and one more makes it invalid: name a file elsewhere.',
-  });
-}
 
 /**
  * Writes `text` whole or not at all, in place of a regular file that may be there; `inFolder` makes its folder, too.

@@ -5,6 +5,7 @@ import { QualifyError } from '../errors.js';
 import { INDEX_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { NO_KEYS } from '../manifest/no-keys.js';
 import { PLAN_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { evidenceDigest } from '../manifest/statement.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
@@ -79,13 +80,9 @@ export function unreadable(error: unknown): null {
 }
 
 async function verifiedRun(path: string): Promise<VerifiedRun> {
-  // Who may sign is the trust policy's to say.
   const { statement, manifestSha256, record } = await verifyRun(path, { keyFolder: NO_KEYS });
-  const [first] = statement.subject;
-  if (first === undefined || !('sha256' in first.digest))
-    throw new Error('A verified run without its index.');
   const { plan, verdict, machine } = record;
   // Every launch of a run that verifies was made in its own session, on its own machine.
-  const digest = first.digest.sha256;
+  const digest = evidenceDigest(statement);
   return { digest, manifestSha256, kind: 'matched', statement, plan, verdict, machine };
 }

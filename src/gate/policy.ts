@@ -2,6 +2,7 @@
  * The gate's policy (`qualify.policy.yaml`): what must have been qualified before a change is merged. Read from the base revision.
  */
 import { z } from 'zod';
+import { TRUST_FILE } from '../manifest/trust-policy.js';
 import { nameSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
 
@@ -44,7 +45,7 @@ export const gatePolicySchema = z.strictObject({
   schemaVersion: z.literal(1),
   title: z.string().max(200).optional(),
   /** Path of the trust policy in the same revision. */
-  trust: z.string().default('qualify.trust.json'),
+  trust: z.string().default(TRUST_FILE),
   /** The branch that changes are merged into. */
   base: z.string().default('main'),
   /** By how many commits the base of a run may be behind that branch. */

@@ -1,7 +1,7 @@
 /** Reads a decision that `qualify gate --json` wrote. */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { readBounded } from '../machine/read-bounded.js';
 import { parseStrictJson } from '../manifest/strict-json.js';
 import { type GateDecision, gateDecisionSchema } from './decision.js';
 
@@ -11,23 +11,22 @@ const DEEPEST = 16;
 
 /** @throws QualifyError ERR_QUALIFY_DECISION (exit 64) when it cannot be read or is no decision of this version */
 export function readDecision(path: string): GateDecision {
-  let why: string;
-  try {
-    const value = parseStrictJson(readFileSync(path), {
-      file: path,
-      maximumBytes: MOST_BYTES,
-      maximumDepth: DEEPEST,
+  const refused = (why: string, cause?: unknown): QualifyError =>
+    new QualifyError('ERR_QUALIFY_DECISION', `${path} is no decision of a gate: ${why}`, {
+      exit: 'usage',
+      where: path,
+      hint: 'qualify gate --json > decision.json makes one, with the same version of qualify',
+      cause,
     });
-    const parsed = gateDecisionSchema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    why = z.prettifyError(parsed.error);
+  const bytes = readBounded(path, MOST_BYTES, (why, cause) => refused(`it ${why}`, cause));
+  let value: unknown;
+  try {
+    value = parseStrictJson(bytes, { file: path, maximumBytes: MOST_BYTES, maximumDepth: DEEPEST });
   } catch (cause) {
-    if (!(cause instanceof QualifyError) && !(cause instanceof Error && 'code' in cause)) throw cause;
-    why = cause.message;
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw refused(cause.message, cause);
   }
-  throw new QualifyError('ERR_QUALIFY_DECISION', `${path} is no decision of a gate: ${why}`, {
-    exit: 'usage',
-    where: path,
-    hint: 'qualify gate --json > decision.json makes one, with the same version of qualify',
-  });
+  const parsed = gateDecisionSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw refused(z.prettifyError(parsed.error));
 }

@@ -4,6 +4,7 @@ import { launchesOf, observe } from '../analysis/observations.js';
 import { summaryOf } from '../analysis/summary.js';
 import { canonicalDigest } from '../digest.js';
 import type { RunRecord } from '../manifest/run-folder.js';
+import { evidenceDigest } from '../manifest/statement.js';
 import type { Verification } from '../manifest/verify.js';
 import { NULL_ARM, phaseSchema } from '../matrix/schema.js';
 import { type Plan, sha256Schema } from '../plan/schema.js';
@@ -161,10 +162,7 @@ function cellOf({ plan, entries }: RunRecord, cell: CellVerdict): LineCell {
 
 /** The line of a run that stood up to every check. */
 export function lineOf(seen: Seen, { statement, record, signer }: Verification): GoodLine {
-  const { predicate, subject } = statement;
-  const [index] = subject;
-  if (index === undefined || !('sha256' in index.digest))
-    throw new Error('a verified statement names its evidence first');
+  const { predicate } = statement;
   const build = predicate.arms[0]?.build;
   return {
     ...seen,
@@ -183,7 +181,7 @@ export function lineOf(seen: Seen, { statement, record, signer }: Verification):
     baseCommit: build?.revision.commit ?? null,
     result: predicate.result,
     exitCode: predicate.exitCode,
-    evidence: index.digest.sha256,
+    evidence: evidenceDigest(statement),
     signer: signer.key.keyId,
     cells: record.verdict.cells.map((cell) => cellOf(record, cell)),
   };

@@ -4,7 +4,7 @@ import { QualifyError } from '../errors.js';
 import { poolOf, readCalibrations } from './calibration-file.js';
 import type { Fingerprint } from './fingerprint.js';
 
-export interface CalibrationFinding {
+interface CalibrationFinding {
   status: 'ok' | 'warn';
   found: string;
   remedy: string | null;

@@ -83,7 +83,7 @@ export async function addCalibration(record: SessionRecord, path = calibrationPa
 }
 
 /** What makes sessions pool: the same machine in the same state, engine and clock. */
-export type CalibrationKey = Pick<SessionRecord, 'machineId' | 'kernel' | 'cpu' | 'engine' | 'clock'>;
+type CalibrationKey = Pick<SessionRecord, 'machineId' | 'kernel' | 'cpu' | 'engine' | 'clock'>;
 
 /** The records that pool with `key`. */
 export const poolOf = (records: readonly SessionRecord[], key: CalibrationKey): SessionRecord[] =>

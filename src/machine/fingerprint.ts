@@ -72,13 +72,13 @@ export function memoryBytes(field: string): bigint {
   return BigInt(kilobytes ?? 0) * 1024n;
 }
 
-export function cpuFeatures(): string[] {
+function cpuFeatures(): string[] {
   const flags = /^flags\s*:\s*(.*)$/m.exec(readText('/proc/cpuinfo') ?? '')?.[1]?.split(' ') ?? [];
   return FEATURES.filter((feature) => flags.includes(feature));
 }
 
 /** Display controllers by PCI ids; NVIDIA's driver also gives a name. */
-export function findGpus(): Fingerprint['gpus'] {
+function findGpus(): Fingerprint['gpus'] {
   const cards = list('/sys/class/drm').filter((name) => /^card\d+$/.test(name));
   const drawn = cards.flatMap((card) => {
     const vendor = readText(`/sys/class/drm/${card}/device/vendor`);

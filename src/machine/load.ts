@@ -12,7 +12,7 @@ interface Reading {
   swapIns: number;
 }
 
-export interface Load {
+interface Load {
   /** Share of the machine's whole CPU time that neither the engine nor the harness used. */
   foreignCpuShare: number;
   /** Of the engine. */

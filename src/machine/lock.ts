@@ -32,7 +32,7 @@ const ASK_TIMEOUT_MS = 2000;
  * Where the lock lives: a name in Linux's abstract namespace (no file, nothing stale), a socket file elsewhere.
  * `QUALIFY_LOCK` names another one; two sessions under different names do not exclude each other.
  */
-export const lockAddress = (): string => addressOf(process.env.QUALIFY_LOCK ?? 'qualify.lock');
+const lockAddress = (): string => addressOf(process.env.QUALIFY_LOCK ?? 'qualify.lock');
 
 const addressOf = (name: string): string =>
   process.platform === 'linux' ? `\0${name}` : join(tmpdir(), name);
@@ -132,7 +132,7 @@ function endsWithin(ended: Promise<void>, ms: number): Promise<boolean> {
   });
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** What holds it, for the message to others: a session's name. */
   what: string;
   /** What the holder is at, whenever somebody asks; undefined when there is nothing to say. */

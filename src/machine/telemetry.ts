@@ -7,7 +7,7 @@ import { type Order, replySchema } from './telemetry-messages.js';
 const program = fileURLToPath(new URL('./telemetry-process.js', import.meta.url));
 
 /** One reading a second: half of what may disturb (two), and enough for a clock that falls during a prefill. */
-export const TELEMETRY_PERIOD_MS = 1000;
+const TELEMETRY_PERIOD_MS = 1000;
 
 const REPLY_TIMEOUT_MS = 10_000;
 

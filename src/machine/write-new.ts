@@ -1,7 +1,8 @@
 /** Writes a file that was not there before, whole or not at all, also when the harness is killed meanwhile. */
 import { randomBytes } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { link, lstat, open, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardPath } from './guard.js';
@@ -72,7 +73,7 @@ export function unwritable(path: string, cause: unknown): QualifyError {
   return new QualifyError('ERR_QUALIFY_UNWRITABLE', `${path} cannot be written (${code ?? String(cause)}).`, {
     exit: 'infrastructure',
     where: path,
-    hint: 'Give a place that is there and that you may write to with --out.',
+    hint: 'Name a place that is there and that you may write to.',
     cause,
   });
 }
@@ -82,6 +83,28 @@ export const exists = (path: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_EXISTS', `${path} is there already.`, {
     exit: 'usage',
     where: path,
-    hint: 'Nothing is written over. Give another name with --out.',
+    hint: 'Nothing is written over: give another name.',
     cause,
   });
+
+/** The real place of a path whose last part need not exist. */
+function realPlace(path: string): string {
+  try {
+    return join(realpathSync(dirname(resolve(path))), basename(path));
+  } catch {
+    return resolve(path);
+  }
+}
+
+/**
+ * Refuses a file inside of the run folder, which a file more would make invalid.
+ * @throws QualifyError `ERR_QUALIFY_USAGE` (exit 64)
+ */
+export function requireOutside(file: string, runFolder: string): void {
+  const way = relative(realPlace(join(runFolder, 'x')).slice(0, -2), realPlace(file));
+  if (way === '..' || way.startsWith(`..${sep}`)) return;
+  throw new QualifyError('ERR_QUALIFY_USAGE', `${file} is inside of the run folder`, {
+    exit: 'usage',
+    hint: 'Its set of files is closed, and one more makes it invalid: name a file elsewhere.',
+  });
+}

@@ -3,10 +3,8 @@
  * keys and windows. A principal is a role.
  */
 import { parsePublicKey, sshLine } from './public-key.js';
+import { SSH_NAMESPACE } from './ssh-signature.js';
 import type { TrustedKey, TrustPolicy } from './trust-policy.js';
-
-/** Namespace of the SSH signatures over manifests. */
-const NAMESPACE = 'qualification@qualify-dev.github.io';
 
 /** One line a key. A compromised key has none: OpenSSH knows no verifier that would vouch for what it signed before. */
 export function formatAllowedSigners(policy: TrustPolicy): string {
@@ -20,7 +18,7 @@ function formatEntry(entry: TrustedKey, expires: string | undefined): string {
   const ends = [entry.notAfter, entry.revoked?.since, expires].filter((time) => time !== undefined);
   const end = ends.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
   const options = [
-    `namespaces="${NAMESPACE}"`,
+    `namespaces="${SSH_NAMESPACE}"`,
     // OpenSSH counts seconds: the window is never made wider.
     ...(entry.notBefore === undefined ? [] : [`valid-after="${toSeconds(entry.notBefore, Math.ceil)}"`]),
     ...(end === undefined ? [] : [`valid-before="${toSeconds(end, Math.floor)}"`]),

@@ -1,14 +1,13 @@
 /** Writes the summary of a verification: one line, the envelope of a SLSA VSA. */
-import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { requireOutside, writeNew } from '../machine/write-new.js';
 import { signEnvelope } from './envelope.js';
 import { MANIFEST_FILE, readRegular } from './evidence-index.js';
 import type { SigningKey } from './key-store.js';
 import { buildSummary, type Summary, serializeSummary } from './verification-summary.js';
 import type { Verification } from './verify.js';
-import { writeFileWhole } from './write-file-whole.js';
 
 export interface AttestOptions {
   /** Where the summary goes; outside of the run, and not there yet. */
@@ -23,7 +22,7 @@ export interface AttestOptions {
 
 /**
  * @throws ERR_QUALIFY_SELF_ATTESTED (exit 64) for the key that signed the run itself, ERR_QUALIFY_EXISTS and ERR_QUALIFY_USAGE (exit 64)
- * for a place where nothing may be written, ERR_QUALIFY_ATTEST (exit 15) when it cannot be
+ * for a place where nothing may be written, and else what `writeNew` throws
  */
 export async function attest({
   path,
@@ -34,7 +33,7 @@ export async function attest({
   at,
 }: AttestOptions): Promise<Summary> {
   refuseOwnRun(key, verification);
-  await refusePlace(path, runFolder);
+  requireOutside(path, runFolder);
   const summary = buildSummary({
     statement: verification.statement,
     manifestSha256: sha256(await readRegular(runFolder, MANIFEST_FILE)),
@@ -42,16 +41,7 @@ export async function attest({
     at,
   });
   const line = await signEnvelope(serializeSummary(summary), key);
-  try {
-    await writeFileWhole(path, line, 0o644);
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_ATTEST', `${path} cannot be written`, {
-      exit: 'infrastructure',
-      where: path,
-      hint: 'Look at its folder, its mode and the free space of its disk.',
-      cause,
-    });
-  }
+  await writeNew(path, line);
   return summary;
 }
 
@@ -61,22 +51,5 @@ function refuseOwnRun(key: SigningKey, { signer }: AttestOptions['verification']
   throw new QualifyError('ERR_QUALIFY_SELF_ATTESTED', `${signer.key.keyId} signed the run itself`, {
     exit: 'usage',
     hint: 'A summary is the word of somebody else: sign it with another key, --as NAME.',
-  });
-}
-
-async function refusePlace(path: string, runFolder: string): Promise<void> {
-  if ((await lstat(path).catch(() => null)) !== null)
-    throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give the summary another name; summaries may be put together with cat.',
-    });
-  const folder = await realpath(dirname(resolve(path))).catch(() => dirname(resolve(path)));
-  const inside = relative(await realpath(runFolder), join(folder, basename(path)));
-  if (inside.startsWith('..')) return;
-  throw new QualifyError('ERR_QUALIFY_USAGE', `${path} is inside of the run, which is closed`, {
-    exit: 'usage',
-    where: path,
-    hint: 'Write it beside the run folder.',
   });
 }

@@ -1,7 +1,7 @@
 /** Reads the summaries of verifiers: envelopes, one a line, each checked with a key of the trust policy. */
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { readBounded } from '../machine/read-bounded.js';
 import { openEnvelope, readEnvelope } from './envelope.js';
 import { invalid } from './invalid.js';
 import type { PublicKey } from './public-key.js';
@@ -22,16 +22,11 @@ export async function readAttestations(
   paths: readonly string[],
   keys: readonly PublicKey[],
 ): Promise<Attestation[]> {
-  const read = await Promise.all(
-    paths.map(async (path) => parseAttestations(await readBytes(path), path, keys)),
-  );
-  return read.flat();
+  return paths.flatMap((path) => parseAttestations(readBytes(path), path, keys));
 }
 
 /** The summaries in the bytes of one file, which `file` names in errors. */
 export function parseAttestations(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
-  if (bytes.length > MAXIMUM_BYTES)
-    throw invalid(file, `is ${bytes.length} bytes long; at most ${MAXIMUM_BYTES} are read`);
   if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw invalid(file, 'has no line that ends');
   const found: Attestation[] = [];
   for (let start = 0, line = 1; start < bytes.length; line += 1) {
@@ -65,15 +60,19 @@ function readLine(
   return { key, manifestSha256: manifest.digest.sha256, policySha256: policy.digest.sha256, timeVerified };
 }
 
-async function readBytes(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_ATTESTATIONS', `the attestations ${path} cannot be read`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
-      cause,
-    });
-  }
-}
+const readBytes = (path: string): Buffer =>
+  readBounded(
+    path,
+    MAXIMUM_BYTES,
+    (why, cause) =>
+      new QualifyError(
+        'ERR_QUALIFY_ATTESTATIONS',
+        `the attestations ${path} cannot be used: the file ${why}`,
+        {
+          exit: 'usage',
+          where: path,
+          hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
+          cause,
+        },
+      ),
+  );

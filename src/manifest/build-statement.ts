@@ -10,7 +10,7 @@ import { INDEX_FILE } from './evidence-index.js';
 import { PREDICATE_TYPE, STATEMENT_TYPE, type Statement } from './statement.js';
 
 /** Everything a statement is made of. */
-export interface StatementInput {
+interface StatementInput {
   plan: Plan;
   planDigest: string;
   entries: readonly Entry[];

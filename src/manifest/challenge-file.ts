@@ -1,7 +1,7 @@
 /** Reads a challenge from the file that its issuer wrote. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { readBounded } from '../machine/read-bounded.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -10,8 +10,9 @@ const MOST_BYTES = 64 * 1024;
 
 /** @throws QualifyError `ERR_QUALIFY_CHALLENGE` (exit 64) when it cannot be read or is no challenge; the message says why. */
 export function readChallenge(path: string): Challenge {
+  const bytes = readBounded(path, MOST_BYTES, (why, cause) => unusable(`${path} ${why}`, path, cause));
   try {
-    const value = parseStrictJson(readBounded(path), {
+    const value = parseStrictJson(bytes, {
       file: path,
       maximumBytes: MOST_BYTES,
       maximumDepth: 4,
@@ -20,17 +21,6 @@ export function readChallenge(path: string): Challenge {
   } catch (cause) {
     if (cause instanceof QualifyError && cause.code === 'ERR_QUALIFY_CHALLENGE') throw cause;
     throw unusable(cause instanceof Error ? cause.message : String(cause), path, cause);
-  }
-}
-
-function readBounded(path: string): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    if (!fstatSync(file).isFile()) throw unusable(`${path} is not a regular file`, path);
-    const bytes = Buffer.alloc(MOST_BYTES + 1);
-    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
-  } finally {
-    closeSync(file);
   }
 }
 

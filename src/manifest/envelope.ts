@@ -14,8 +14,8 @@ import { parseStrictJson } from './strict-json.js';
 
 /** The only payload type that is signed or accepted; compared before anything is decoded (type confusion, CVE-2022-35929). */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
-const MAXIMUM_BYTES = 32 * 1024 * 1024;
-const MAXIMUM_DEPTH = 32;
+/** Of an envelope, and of the payload in it. */
+export const STATEMENT_LIMITS = { maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
 
 const envelopeSchema = z.strictObject({
   payload: z.string(),
@@ -25,7 +25,7 @@ const envelopeSchema = z.strictObject({
 type Envelope = z.infer<typeof envelopeSchema>;
 
 /** Where an envelope lies, for messages; `line` counts from 1 and is left out where nobody would ask. */
-export interface EnvelopePlace {
+interface EnvelopePlace {
   readonly file: string;
   readonly line?: number;
 }
@@ -51,8 +51,8 @@ export async function signEnvelope(payload: Uint8Array, key: SigningKey): Promis
 
 /** Reads the line of an envelope, with its newline, strictly. Throws a `QualifyError` (exit `invalid`). */
 export function readEnvelope(bytes: Uint8Array, place: EnvelopePlace): SealedPayload {
-  const limits = { file: place.file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH };
-  const parsed = envelopeSchema.safeParse(parseStrictJson(bytes, limits));
+  const value = parseStrictJson(bytes, { file: place.file, ...STATEMENT_LIMITS });
+  const parsed = envelopeSchema.safeParse(value);
   if (!parsed.success) throw refusal(place, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
   const envelope = parsed.data;
   if (envelope.payloadType !== PAYLOAD_TYPE) {

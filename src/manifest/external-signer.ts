@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
+import { masked } from '../report/escape.js';
 import type { SigningKey } from './key-store.js';
 import { preAuthenticationEncoding } from './pae.js';
 import type { PublicKey } from './public-key.js';
@@ -19,7 +20,7 @@ export const SIGNER_VARIABLE = 'QUALIFY_SIGNER';
 export const SIGNER_KEY_VARIABLE = 'QUALIFY_SIGNER_KEY';
 
 /** How long the command may take. */
-export const SIGNER_LIMIT_MS = 60_000;
+const SIGNER_LIMIT_MS = 60_000;
 const MOST_OUTPUT_BYTES = 4096;
 const MOST_COMPLAINT = 1000;
 /** What is signed to try the command; no verifier takes this type for a statement. */
@@ -85,6 +86,8 @@ async function answerOf(command: Command, message: Uint8Array): Promise<Buffer> 
   const end = (why: string | null = null): void => {
     ended ??= why;
     endGroup(child.pid);
+    // What left the group may keep the pipes open, and is not waited for.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
   const endAtExit = (): void => end();
   process.once('exit', endAtExit);
@@ -128,7 +131,7 @@ function endGroup(pid: number | undefined): void {
 }
 
 function failed({ program }: Command, why: string, complaint = '', cause?: unknown): QualifyError {
-  const said = complaint.trim().replace(/[^\P{Cc}\n]/gu, '?');
+  const said = masked(complaint.trim(), '\n');
   return new QualifyError(
     'ERR_QUALIFY_SIGNER',
     `The signer ${program} ${why}.${said === '' ? '' : `\n${said}`}`,

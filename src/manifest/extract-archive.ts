@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { Header } from 'tar';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { masked } from '../report/escape.js';
 import {
   ARCHIVE_LIMITS,
   type ArchiveLimits,
@@ -187,6 +188,8 @@ class Entries {
   #checkPlace(name: string, shown: string): void {
     const folded = name.toLowerCase();
     if (this.#folded.has(folded)) throw refusedArchive(this.#path, `holds ${shown} twice, but for capitals`);
+    if (this.#folders.has(folded))
+      throw refusedArchive(this.#path, `holds ${shown} in the place of a folder, but for capitals`);
     for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
       if (this.#folded.has(folded.slice(0, at)))
         throw refusedArchive(this.#path, `holds ${shown} below a file`);
@@ -229,12 +232,9 @@ async function extractFile(blocks: Blocks, path: string, sizeBytes: number): Pro
   }
 }
 
-// Messages quote what strangers wrote; nothing of it may steer a terminal or a CI log.
-const CONTROL = /\p{Cc}/gu;
-
 /** What is said of an archive that is not taken. Exit 16. */
 export const refusedArchive = (path: string, why: string): QualifyError =>
-  new QualifyError('ERR_QUALIFY_ARCHIVE', `${path} ${why}`.replace(CONTROL, '?'), {
+  new QualifyError('ERR_QUALIFY_ARCHIVE', masked(`${path} ${why}`), {
     exit: 'invalid',
     where: path,
     hint: 'Nothing was unpacked. Fetch the archive again, or ask for one that `qualify pack` made.',

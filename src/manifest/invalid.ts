@@ -1,15 +1,13 @@
 /** The one error of verification: which file, and why. */
 import { QualifyError } from '../errors.js';
-
-// Messages quote what strangers wrote; nothing of it may steer a terminal or a CI log.
-const CONTROL = /[^\P{Cc}\n]/gu;
+import { masked } from '../report/escape.js';
 
 /**
  * A file of a run folder that is not what was signed, or does not follow from what was signed. Exit 16.
  * The message is a sentence that begins with the file; `where` is the file alone.
  */
 export function invalid(file: string, why: string, cause?: unknown): QualifyError {
-  return new QualifyError('ERR_QUALIFY_INVALID', `${file} ${why}`.replace(CONTROL, '?'), {
+  return new QualifyError('ERR_QUALIFY_INVALID', masked(`${file} ${why}`, '\n'), {
     exit: 'invalid',
     where: file,
     hint: 'Do not rely on this run: fetch its folder again from whoever published it, or measure again.',

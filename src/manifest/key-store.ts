@@ -10,7 +10,8 @@ import { QualifyError } from '../errors.js';
 import { configFolder } from '../harness.js';
 import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
-import { type PublicKey, parsePublicKey, publicKeyFromObject, sshLine } from './public-key.js';
+import { type PublicKey, publicKeyFromObject, sshLine } from './public-key.js';
+import { readPublicKey } from './public-key-file.js';
 import { writeFileWhole } from './write-file-whole.js';
 
 /** Name of the key that the first run makes and that sessions sign with. */
@@ -141,8 +142,7 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
     const name = file.replace(/\.pub(\.pem)?$/, '');
     if (name === file || (file.endsWith('.pub') && files.includes(`${name}.pub.pem`))) continue;
     const path = join(folder, file);
-    const publicKey = parsePublicKey(await readFile(path, 'utf8'), path);
-    keys.push({ name, publicKey, own: files.includes(`${name}.pem`), path });
+    keys.push({ name, publicKey: await readStored(path), own: files.includes(`${name}.pem`), path });
   }
   return keys.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
@@ -159,6 +159,25 @@ async function requireOwnFolder(folder: string): Promise<void> {
     where: folder,
     hint: `If nobody else has put a key there: chmod 700 ${folder}. Otherwise make another.`,
   });
+}
+
+/** Says nothing against a run that is being verified: the folder is the user's own. */
+async function readStored(path: string): Promise<PublicKey> {
+  try {
+    return await readPublicKey(path);
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw new QualifyError(
+      'ERR_QUALIFY_KEY_FOLDER',
+      `Your folder of keys has a file that is no key: ${cause.message}`,
+      {
+        exit: 'infrastructure',
+        where: path,
+        hint: 'Move the file away, or put the .pub or .pub.pem file of a key in its place.',
+        cause,
+      },
+    );
+  }
 }
 
 async function readPrivateKey(path: string): Promise<KeyObject> {

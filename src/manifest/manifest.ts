@@ -14,7 +14,7 @@ import { serializeTestResult, testResultOf } from './test-result.js';
 const NEWLINE = 0x0a;
 
 /** What a key makes of a statement: text of each file by its name. */
-export interface SignedFiles {
+interface SignedFiles {
   [MANIFEST_FILE]: string;
   [BUNDLE_FILE]: string;
   /** Not there for a key of another kind than Ed25519. */
@@ -34,7 +34,7 @@ export async function signedFiles(statement: Statement, key: SigningKey): Promis
 }
 
 /** The two envelopes of a manifest, read and not yet believed, and the spelling of the first. */
-export interface ManifestLines {
+interface ManifestLines {
   observation: SealedPayload;
   testResult: SealedPayload;
   firstLine: string;

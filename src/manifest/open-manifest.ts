@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { harnessVersion } from '../harness.js';
-import { openEnvelope, type SealedPayload } from './envelope.js';
+import { openEnvelope, type SealedPayload, STATEMENT_LIMITS } from './envelope.js';
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { readManifest } from './manifest.js';
@@ -36,8 +36,6 @@ export interface OpenManifest {
   /** SHA-256 of the whole manifest. */
   manifestSha256: string;
 }
-
-const PAYLOAD_LIMITS = { file: MANIFEST_FILE, maximumBytes: 32 * 1024 * 1024, maximumDepth: 32 };
 
 /** Envelopes, key, signatures, and only then the payloads: the bytes that were signed are the bytes that are parsed. */
 export async function openManifest(runFolder: string, options: KeyChoice): Promise<OpenManifest> {
@@ -86,7 +84,7 @@ async function checkCopies(
 const versionSchema = z.object({ predicate: z.object({ harness: z.object({ version: z.string() }) }) });
 
 function readStatement(payload: Buffer, signer: Signer): Statement {
-  const value = parseStrictJson(payload, PAYLOAD_LIMITS);
+  const value = parseStrictJson(payload, { file: MANIFEST_FILE, ...STATEMENT_LIMITS });
   const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
   if (type !== PREDICATE_TYPE) {
     throw invalid(MANIFEST_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);

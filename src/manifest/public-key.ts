@@ -7,7 +7,7 @@ import { QualifyError } from '../errors.js';
 import { decodeBase64 } from './base64.js';
 import { isLowOrderPoint } from './low-order-points.js';
 
-export type KeyAlgorithm = 'Ed25519' | 'ECDSA P-256';
+type KeyAlgorithm = 'Ed25519' | 'ECDSA P-256';
 
 /** A key that may be asked whether it made a signature. */
 export interface PublicKey {
@@ -129,12 +129,12 @@ function parseSshLine(text: string, where: string, algorithm: KeyAlgorithm): Pub
 /** Wire format of OpenSSH: type, what belongs to it, and key, each with its length before it. */
 function sshBlob(algorithm: KeyAlgorithm, raw: Uint8Array): Buffer {
   const { sshType, sshParts } = FORMS[algorithm];
-  return Buffer.concat(
-    [sshType, ...sshParts].map((part) => sshString(Buffer.from(part))).concat(sshString(raw)),
-  );
+  return Buffer.concat([sshType, ...sshParts, raw].map(sshString));
 }
 
-function sshString(bytes: Uint8Array): Buffer {
+/** A string as OpenSSH writes it: its length in four bytes before it. */
+export function sshString(content: string | Uint8Array): Buffer {
+  const bytes = Buffer.from(content);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes.length);
   return Buffer.concat([length, bytes]);

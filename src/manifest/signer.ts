@@ -21,7 +21,7 @@ export interface Signer {
   name: string | null;
 }
 
-export interface SignerOptions {
+interface SignerOptions {
   /** `--key`: a PEM or OpenSSH file, or a fingerprint. */
   asked: string | undefined;
   /** Keys of a trust policy; no other will do. */

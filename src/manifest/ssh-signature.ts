@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { invalid } from './invalid.js';
 import type { SigningKey } from './key-store.js';
-import { type PublicKey, sshLine } from './public-key.js';
+import { type PublicKey, sshLine, sshString } from './public-key.js';
 import { isSignedBy } from './signature.js';
 
 export const SSH_SIGNATURE_FILE = 'qualification.intoto.jsonl.sig';
@@ -54,10 +54,3 @@ function armour(key: PublicKey, signature: Uint8Array): string {
 const purpose = (): Buffer[] => [sshString(SSH_NAMESPACE), sshString(''), sshString(HASH)];
 
 const wireForm = (key: PublicKey): Buffer => Buffer.from(sshLine(key, '').split(' ')[1] ?? '', 'base64');
-
-function sshString(content: string | Uint8Array): Buffer {
-  const bytes = Buffer.from(content);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}

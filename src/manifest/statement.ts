@@ -128,3 +128,20 @@ export type Statement = z.infer<typeof statementSchema>;
 export function serializeStatement(statement: Statement): Buffer {
   return Buffer.from(canonicalJson(statement), 'utf8');
 }
+
+interface WithSubject {
+  readonly subject: readonly { readonly name: string; readonly digest: object }[];
+}
+
+/** SHA-256 of the index of a run, which is the evidence, where a statement names it. */
+function findEvidence({ subject }: WithSubject): string | null {
+  const digest = subject.find(({ name }) => name === INDEX_FILE)?.digest;
+  return digest && 'sha256' in digest && typeof digest.sha256 === 'string' ? digest.sha256 : null;
+}
+
+/** The same of a statement that was verified, which names it. */
+export function evidenceDigest(statement: WithSubject): string {
+  const found = findEvidence(statement);
+  if (found === null) throw new Error('A statement without its evidence was verified.');
+  return found;
+}

@@ -5,11 +5,11 @@
 import { canonicalJson } from '../digest.js';
 import { STATEMENT_TYPE, type Statement } from './statement.js';
 
-export const TEST_RESULT_TYPE = 'https://in-toto.io/attestation/test-result/v0.1';
+const TEST_RESULT_TYPE = 'https://in-toto.io/attestation/test-result/v0.1';
 
 /** From best to worst. */
 const testResults = ['PASSED', 'WARNED', 'FAILED'] as const;
-export type TestResultWord = (typeof testResults)[number];
+type TestResultWord = (typeof testResults)[number];
 
 /** in-toto Statement v1 with a predicate `test-result/v0.1`. */
 export interface TestResult {

@@ -8,7 +8,7 @@ export const EMPTY_POLICY: TrustPolicy = { schemaVersion: 1, keys: [] };
 type Revocation = NonNullable<TrustedKey['revoked']>;
 
 /** What an entry may say beside its key. */
-export interface Grant {
+interface Grant {
   roles: readonly Role[];
   machines?: readonly string[] | undefined;
   notBefore?: string | undefined;
@@ -47,16 +47,30 @@ export function addKey(policy: TrustPolicy, key: PublicKey, grant: Grant): Trust
   );
 }
 
-/** The policy after a rotation: the old key ends, and the new one begins with what the old one might do. */
+/**
+ * The entry of a key that another may follow at the time `at`.
+ * @throws ERR_QUALIFY_TRUST_EDIT (exit 64) when it is not there, is compromised, or has expired
+ */
+export function requireRotatable(policy: TrustPolicy, keyId: string, at: string): TrustedKey {
+  const entry = requireEntry(policy, keyId);
+  const { notAfter, revoked } = entry;
+  const afresh =
+    'Make another and trust it by itself: qualify keys generate NAME, then qualify keys add NAME.pub --role ROLE --trust FILE';
+  if (revoked?.reason === 'compromised')
+    throw refused(`${keyId} is compromised since ${revoked.since}, and names no key that follows it`, afresh);
+  if (notAfter !== undefined && Date.parse(notAfter) < Date.parse(at))
+    throw refused(`${keyId} has expired at ${notAfter}, and so would a key that follows it`, afresh);
+  return entry;
+}
+
+/**
+ * The policy after a rotation: the old key ends, and the new one begins with what the old one might do, until when that might.
+ * @throws as `requireRotatable` does
+ */
 export function replaceKey(policy: TrustPolicy, old: PublicKey, key: PublicKey, at: string): TrustPolicy {
-  const before = requireEntry(policy, old.keyId);
-  const { notAfter } = before;
-  const ends = notAfter !== undefined && Date.parse(notAfter) < Date.parse(at) ? notAfter : at;
-  const ended = replace(policy, withField(before, { notAfter: ends }));
-  return {
-    ...ended,
-    keys: [...ended.keys, trustEntry(key, { ...before, notBefore: at, notAfter: undefined })],
-  };
+  const before = requireRotatable(policy, old.keyId, at);
+  const ended = replace(policy, withField(before, { notAfter: at }));
+  return { ...ended, keys: [...ended.keys, trustEntry(key, { ...before, notBefore: at })] };
 }
 
 /** Of two revocations the earlier `since` stays. @throws ERR_QUALIFY_TRUST_EDIT (exit 64) when the key is not there, or the revocation would be weaker than one that is */

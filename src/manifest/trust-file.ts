@@ -1,7 +1,8 @@
 /** The file of a trust policy: read strictly, checked as a whole, and written whole or not at all. */
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { readBounded } from '../machine/read-bounded.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
 import { type TrustedKey, type TrustPolicy, trustPolicySchema } from './trust-policy.js';
@@ -48,16 +49,17 @@ export async function readTrustPolicy(path: string): Promise<TrustPolicy> {
 
 /** The bytes of a policy's file, to be digested and parsed. @throws ERR_QUALIFY_TRUST_FILE (exit 64) */
 export async function readTrustBytes(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_TRUST_FILE', `the trust policy ${path} cannot be read`, {
-      exit: 'usage',
-      where: path,
-      hint: 'Give the file of a trust policy, or make one: qualify keys add KEY.pub --trust FILE',
-      cause,
-    });
-  }
+  return readBounded(
+    path,
+    MAXIMUM_BYTES,
+    (why, cause) =>
+      new QualifyError('ERR_QUALIFY_TRUST_FILE', `the trust policy ${path} ${why}`, {
+        exit: 'usage',
+        where: path,
+        hint: 'Give the file of a trust policy, or make one: qualify keys add KEY.pub --trust FILE',
+        cause,
+      }),
+  );
 }
 
 /** Writes a policy in the place of another, or anew. A link stays one: what it leads to is replaced. */

@@ -10,13 +10,13 @@ import type { Extracted, ExtractOptions } from './extract-archive.js';
 import { PLAN_FILE, parseJson } from './run-folder.js';
 import { type Verification, type VerifyOptions, verifyRun } from './verify.js';
 
-export interface UnpackOptions extends ExtractOptions {
+interface UnpackOptions extends ExtractOptions {
   /** The new folder; named after the session, in the current folder, when absent. */
   out?: string | undefined;
   verify?: VerifyOptions;
 }
 
-export interface UnpackedRun extends Extracted {
+interface UnpackedRun extends Extracted {
   runFolder: string;
   verification: Verification;
 }

@@ -6,14 +6,14 @@ import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
 import { harnessVersion } from '../harness.js';
 import { sha256Schema } from '../plan/schema.js';
-import { INDEX_FILE, MANIFEST_FILE } from './evidence-index.js';
-import { STATEMENT_TYPE, type Statement } from './statement.js';
+import { MANIFEST_FILE } from './evidence-index.js';
+import { evidenceDigest, STATEMENT_TYPE, type Statement } from './statement.js';
 
 export const SUMMARY_TYPE = 'https://slsa.dev/verification_summary/v1';
 /** An identifier, compared as a string. Who the verifier is, its key says. */
 export const VERIFIER_ID = 'https://github.com/qualify-dev/qualify/verifier';
 /** What was done: every number was drawn again from the evidence. No level of SLSA's build track is claimed. */
-export const REPLAYED = 'QUALIFY_REPLAYED';
+const REPLAYED = 'QUALIFY_REPLAYED';
 
 const digestSchema = z.strictObject({ sha256: sha256Schema });
 const subjectSchema = z.strictObject({
@@ -40,7 +40,7 @@ export const summarySchema = z.strictObject({
 });
 export type Summary = z.infer<typeof summarySchema>;
 
-export interface SummaryInput {
+interface SummaryInput {
   /** Of a run that was replayed, by a signer that the policy trusts. */
   statement: Statement;
   /** SHA-256 of the manifest. */
@@ -57,8 +57,7 @@ export interface SummaryInput {
 export function buildSummary({ statement, manifestSha256, policy, at }: SummaryInput): Summary {
   const { subject } = statement;
   const passed = hasPassed(statement);
-  const evidence = subject.find(({ name }) => name === INDEX_FILE)?.digest;
-  if (!evidence || !('sha256' in evidence)) throw new Error('A statement without its evidence was verified.');
+  const evidence = Buffer.from(evidenceDigest(statement), 'hex').toString('base64url');
   return {
     _type: STATEMENT_TYPE,
     subject,
@@ -66,7 +65,7 @@ export function buildSummary({ statement, manifestSha256, policy, at }: SummaryI
     predicate: {
       verifier: { id: VERIFIER_ID, version: { qualify: harnessVersion } },
       timeVerified: at.toISOString(),
-      resourceUri: `ni:///sha-256;${Buffer.from(evidence.sha256, 'hex').toString('base64url')}`,
+      resourceUri: `ni:///sha-256;${evidence}`,
       policy: { uri: policy.name, digest: { sha256: policy.sha256 } },
       inputAttestations: [{ uri: MANIFEST_FILE, digest: { sha256: manifestSha256 } }],
       verificationResult: passed ? 'PASSED' : 'FAILED',

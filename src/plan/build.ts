@@ -13,7 +13,7 @@ import { vocabularyOf } from './preset.js';
 import { buildPrompts } from './prompts.js';
 import { type Plan, planSchema } from './schema.js';
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Name of the session: `[a-z0-9-]`, 8 to 64 characters. */
   session: string;
   /** 64 hex digits. */

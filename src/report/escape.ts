@@ -1,11 +1,15 @@
 /** Makes text of others harmless: an engine's name for a stage must not move the cursor, nor close a table. */
 
-/** Control characters, line and paragraph separators, and marks that reverse the direction of text. */
-const unsafe = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+/** Control characters, line and paragraph separators, and marks that reverse the direction of text or are not seen. */
+export const unsafe = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** Text of one line for a terminal: each unsafe character becomes `\u{…}`. */
 export const plainText = (text: string): string =>
   text.replaceAll(unsafe, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+
+/** Text for the message of an error, which quotes what strangers wrote: each unsafe character but those of `kept` becomes a `?`. */
+export const masked = (text: string, kept = ''): string =>
+  text.replace(unsafe, (character) => (kept.includes(character) ? character : '?'));
 
 /** Text for Markdown, also inside of a table: nothing in it formats, links, mentions, is a picture or a formula of GitHub's, or ends a cell. */
 export const markdownText = (text: string): string =>

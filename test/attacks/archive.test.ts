@@ -37,6 +37,7 @@ const CANONICAL = guard('if (canonical === null || !canonical.equals(block))');
 const ORDER = guard('if (name <= this.#previous)');
 const CAPITALS = guard('if (this.#folded.has(folded))');
 const BELOW = guard('if (this.#folded.has(folded.slice(0, at)))');
+const FOLDER = guard('if (this.#folders.has(folded))');
 const EXCLUSIVE = guard("'wx'", "'w'");
 const FILES = guard('if (this.#files > this.#limits.files)');
 const FOLDERS = guard('if (this.#folders.size > MOST_FOLDERS)');
@@ -214,6 +215,12 @@ const attacks: Attack[] = [
     ),
     reason: /holds more than 20000 folders/,
     guards: [FOLDERS],
+  },
+  {
+    what: 'a file in the place of a folder, but for capitals',
+    archive: archiveOf(plain('A/b'), plain('a')),
+    reason: /holds "session-1\/a" in the place of a folder/,
+    guards: [FOLDER],
   },
   {
     what: 'bytes behind the end of a file',

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { it } from 'node:test';
-import { formatBytes, printable, startProgress, wantsColour } from '../../../src/cli/output.js';
+import { formatBytes, inert, printable, startProgress, wantsColour } from '../../../src/cli/output.js';
+import { refusedArchive } from '../../../src/manifest/extract-archive.js';
+import { invalid } from '../../../src/manifest/invalid.js';
+import { untrusted } from '../../../src/manifest/untrusted.js';
+import { plainText } from '../../../src/report/escape.js';
 
 it('colours terminals, unless NO_COLOR or a dumb terminal forbids it, and others on FORCE_COLOR', () => {
   assert.equal(wantsColour(true, {}), true);
@@ -17,6 +21,24 @@ it('colours terminals, unless NO_COLOR or a dumb terminal forbids it, and others
 it('makes what could drive a terminal visible and leaves text alone', () => {
   assert.equal(printable('a\u001b[2J\u009b\u202eb\r'), 'a\\u001b[2J\\u009b\\u202eb\\u000d');
   assert.equal(printable('zwei\nZeilen\tß €'), 'zwei\nZeilen\tß €');
+});
+
+it('lets no mark through that hides, reverses or breaks text, in answers and in messages alike', () => {
+  const marks = '\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\u0085\u007f';
+  for (const mark of marks) {
+    const spelt = `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    assert.equal(printable(`a${mark}b`), `a${spelt}b`);
+    assert.equal(inert(JSON.stringify(`a${mark}b`)), `"a${spelt}b"`);
+    assert.equal(plainText(`a${mark}b`).includes(mark), false);
+    for (const error of [
+      invalid('f', `a${mark}b`),
+      untrusted('unknown-key', `a${mark}b`),
+      refusedArchive('f', `a${mark}b`),
+    ])
+      assert.match(error.message, /a\?b$/, spelt);
+  }
+  assert.match(invalid('f', 'a\nb').message, /a\nb$/);
+  assert.equal(inert('\u001b[31mred\u001b[39m\tand\n'), '\u001b[31mred\u001b[39m\tand\n');
 });
 
 it('writes bytes as people read them', () => {

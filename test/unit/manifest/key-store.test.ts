@@ -139,8 +139,21 @@ test('lists nothing when there is no folder', async (context) => {
   assert.deepEqual(await listKeys(join(await scratchFolder(context), 'none')), []);
 });
 
-test('does not skip a file that should be a key and is none', async (context) => {
-  const folder = await scratchFolder(context);
-  await writeFile(join(folder, 'x.pub'), 'nonsense');
-  await assert.rejects(listKeys(folder), { code: 'ERR_QUALIFY_PUBLIC_KEY' });
-});
+for (const [what, put] of [
+  ['holds something else', (path: string) => writeFile(path, 'nonsense')],
+  ['is a folder', (path: string) => mkdir(path)],
+  ['is a pipe', async (path: string) => void execFileSync('mkfifo', [path])],
+] as const) {
+  test(`names a file that should be a key and ${what}, and how to go on`, async (context) => {
+    const folder = await scratchFolder(context);
+    const path = join(folder, 'bob.pub');
+    await put(path);
+    await assert.rejects(listKeys(folder), (error) => {
+      assert.ok(error instanceof QualifyError);
+      assert.deepEqual([error.code, error.exit], ['ERR_QUALIFY_KEY_FOLDER', 'infrastructure']);
+      assert.ok(error.message.includes(path), error.message);
+      assert.ok(error.hint?.includes('Move the file away'), error.hint);
+      return true;
+    });
+  });
+}

@@ -10,10 +10,11 @@ import { sha256 } from '../../../src/digest.js';
 import { encodeHeader } from '../../../src/manifest/archive-format.js';
 import { listFiles } from '../../../src/manifest/evidence-index.js';
 import { generateKey } from '../../../src/manifest/key-store.js';
-import { packRun } from '../../../src/manifest/pack.js';
+import { type PackedRun, packRun } from '../../../src/manifest/pack.js';
 import { seal } from '../../../src/manifest/seal.js';
 import { unpackRun, withRunFolder } from '../../../src/manifest/unpack.js';
 import { verifyRun } from '../../../src/manifest/verify.js';
+import { importWithout } from '../../attacks/without-guard.js';
 import { writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
@@ -89,6 +90,34 @@ test('what does not hold, is not finished, or is too much is not packed, and not
   await writeFile(join(run, 'report.md'), 'all is well');
   assert.match((await refusal(packRun(run, { out }))).message, /report\.md has changed/);
   assert.deepEqual(readdirSync(folder), names);
+});
+
+test('what is added or changed once the run was checked does not get in', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const names = await listFiles(run);
+  /** Packs with something that happens between check and pack. */
+  const packAfter = async (happens: string, out: string): Promise<PackedRun> => {
+    const { packRun: pack } = await importWithout<typeof import('../../../src/manifest/pack.js')>(
+      t,
+      'manifest/pack',
+      {
+        module: 'manifest/pack',
+        guard: 'const { session }',
+        instead: `const { writeFileSync, appendFileSync } = await import('node:fs'); ${happens}; const { session }`,
+      },
+    );
+    return pack(run, { out });
+  };
+  const packed = await packAfter("writeFileSync(runFolder + '/added.txt', 'x')", join(folder, 'run.tar'));
+  assert.equal(packed.files, names.length);
+  const { runFolder } = await unpackRun(packed.path, { out: join(folder, 'unpacked') });
+  assert.deepEqual(await listFiles(runFolder), names);
+  await rm(join(run, 'added.txt'));
+  const swap = `appendFileSync(runFolder + '/evidence.sha256', '${'0'.repeat(64)}  zzz\\n')`;
+  await assert.rejects(
+    packAfter(swap, join(folder, 'swapped.tar')),
+    /evidence\.sha256 changed while it was checked/,
+  );
 });
 
 test('it is written over nothing, and nowhere where nothing can be written', async (t) => {
