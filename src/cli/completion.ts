@@ -4,6 +4,7 @@ import type { ArgumentHandler, OptionHandler } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { builtInNames } from '../matrix/built-in.js';
+import { SESSION } from '../plan/schema.js';
 import { RUNS } from './find-run.js';
 
 /** Names of arguments and options that take a matrix, or a run. */
@@ -18,11 +19,15 @@ const offerRuns: ArgumentHandler = (complete) => {
   for (const name of sessions().toReversed()) complete(name, 'session');
 };
 
-/** Names of the sessions below the folder of the shell, oldest first; none where there is no such folder. */
+/**
+ * Names of the sessions below the folder of the shell, oldest first; none where there is no such folder. Only what a session can be
+ * called: bash expands what it is offered (`compgen -W`), so that a folder `$(command)` in somebody's checkout would run. All else
+ * that is offered is ours, and the words that the script evaluates are those that the user typed.
+ */
 function sessions(): string[] {
   try {
     return readdirSync(RUNS, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() && SESSION.test(entry.name))
       .map(({ name }) => name)
       .toSorted();
   } catch {
@@ -42,7 +47,8 @@ export function register(program: Command): void {
         '  qualify completion bash >> ~/.bashrc               every later one\n' +
         '  qualify completion zsh > _qualify                  in a folder of $fpath\n' +
         '  qualify completion fish > ~/.config/fish/completions/qualify.fish\n\n' +
-        '`qualify` must be on the PATH: `npm install --global`, or an alias of `npx qualify`.',
+        '`qualify` must be on the PATH: `npm install --global`, or an alias of `npx qualify`.\n' +
+        'In bash it needs the functions of bash-completion (apt-get install bash-completion).',
     );
   for (const { arguments: all, options } of completions.commands.values()) {
     for (const [name, argument] of all) {

@@ -10,13 +10,13 @@ import { dirname, join } from 'node:path';
 import { Header } from 'tar';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { SESSION } from '../plan/schema.js';
 import {
   ARCHIVE_LIMITS,
   type ArchiveLimits,
   BLOCK_BYTES,
   encodeHeader,
   paddingOf,
-  SESSION,
 } from './archive-format.js';
 import { isRunPath } from './evidence-index.js';
 

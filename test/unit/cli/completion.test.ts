@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -38,6 +38,16 @@ describe('completion', () => {
   test('offers the sessions of the folder where a run is wanted, and nothing where there are none', () => {
     assert.deepEqual(offered('verify', ''), []);
     mkdirSync(join(folder, '.qualify', 'runs', '20261130-120000-abcdef'), { recursive: true });
+    // bash would expand what it is offered: what no session can be called is not.
+    for (const name of [
+      '$(touch$IFS"pwn")',
+      '`touch pwn`',
+      '-rf',
+      'a b cdefgh',
+      'abcdefg\nh',
+      '20261130-120000-abcdef\n',
+    ])
+      mkdirSync(join(folder, '.qualify', 'runs', name));
     assert.deepEqual(offered('verify', ''), ['20261130-120000-abcdef']);
   });
 
@@ -58,6 +68,15 @@ describe('completion', () => {
     const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
     const reply = execFileSync('bash', ['-c', ask], { cwd: folder, encoding: 'utf8', env });
     assert.match(reply, /^kernels\b/m);
+
+    // One TAB behind `qualify verify ` in a folder of somebody else's making, with what bash-completion would have split.
+    const tab = `source ${script}; _get_comp_words_by_ref() { cur= prev=verify words=(qualify verify '') cword=2; }
+      __qualify_complete 2>/dev/null; printf '%s\n' "\${COMPREPLY[@]}"`;
+    mkdirSync(join(folder, '.qualify', 'runs', '$(touch$IFS"pwn")'), { recursive: true });
+    mkdirSync(join(folder, '.qualify', 'runs', '20261130-130000-abcdef'));
+    const runs = execFileSync('bash', ['-c', tab], { cwd: folder, encoding: 'utf8', env });
+    assert.match(runs, /^20261130-130000-abcdef$/m);
+    assert.ok(!existsSync(join(folder, 'pwn')));
   });
 });
 
