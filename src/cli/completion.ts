@@ -4,7 +4,9 @@ import type { ArgumentHandler, OptionHandler } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { builtInNames } from '../matrix/built-in.js';
+import { SESSION } from '../plan/schema.js';
 import { RUNS } from './find-run.js';
+import { answer } from './output.js';
 
 /** Names of arguments and options that take a matrix, or a run. */
 const MATRIX = 'matrix';
@@ -18,11 +20,15 @@ const offerRuns: ArgumentHandler = (complete) => {
   for (const name of sessions().toReversed()) complete(name, 'session');
 };
 
-/** Names of the sessions below the folder of the shell, oldest first; none where there is no such folder. */
+/**
+ * Names of the sessions below the folder of the shell, oldest first; none where there is no such folder. Only what a session can be
+ * called: bash expands what it is offered (`compgen -W`), so that a folder `$(command)` in somebody's checkout would run. All else
+ * that is offered is ours, and the words that the script evaluates are those that the user typed.
+ */
 function sessions(): string[] {
   try {
     return readdirSync(RUNS, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() && SESSION.test(entry.name))
       .map(({ name }) => name)
       .toSorted();
   } catch {
@@ -30,12 +36,31 @@ function sessions(): string[] {
   }
 }
 
+/**
+ * For bash our own, shorter than the library's, which hands what was typed to `eval` and needs the package bash-completion. Words come one
+ * a line before a tab; where none fits, bash completes names of files.
+ */
+const BASH_SCRIPT = `# bash completion of qualify: asks it for words, and runs nothing that was typed.
+_qualify_complete() {
+  local word
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    [[ $word == :* || $word != "\${COMP_WORDS[COMP_CWORD]}"* ]] || COMPREPLY+=("$word")
+  done < <(qualify complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _qualify_complete qualify
+`;
+
 /** Adds `completion SHELL`, and `complete`, which its script calls. `program` must have every other command in full. */
 export function register(program: Command): void {
   const completions = tab(program, { completionCommandName: 'completion' });
   const command = program.commands.find((one) => one.name() === 'completion');
   command
-    ?.description('print a script that makes your shell complete commands, options, matrices and runs')
+    ?.action((shell: string) => {
+      if (shell === 'bash') answer(BASH_SCRIPT);
+      else completions.setup('qualify', 'qualify', shell);
+    })
+    .description('print a script that makes your shell complete commands, options, matrices and runs')
     .addHelpText(
       'after',
       '\n  source <(qualify completion bash)                  this shell\n' +

@@ -5,8 +5,6 @@
 import { Header } from 'tar';
 
 export const BLOCK_BYTES = 512;
-/** What the session is called, and the folder in the archive. */
-export const SESSION = /^[a-z0-9][a-z0-9-]{7,63}$/;
 
 /** The most that is packed, and the most that is unpacked from a stranger's archive. */
 export interface ArchiveLimits {

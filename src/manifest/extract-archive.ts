@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { Header } from 'tar';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
+import { SESSION } from '../plan/schema.js';
 import { masked } from '../report/escape.js';
 import {
   ARCHIVE_LIMITS,
@@ -17,7 +18,6 @@ import {
   BLOCK_BYTES,
   encodeHeader,
   paddingOf,
-  SESSION,
 } from './archive-format.js';
 import { isRunPath } from './evidence-index.js';
 

@@ -41,10 +41,13 @@ const plannedRoundSchema = z.strictObject({
   order: z.array(nameSchema).min(1),
 });
 
+/** What a session can be called: no more than a file name, on any system and in any shell. */
+export const SESSION = /^[a-z0-9][a-z0-9-]{7,63}$/;
+
 /** Everything that decides, fixed before the first launch. Its digest (RFC 8785) is the first line of the journal. */
 export const planSchema = z.strictObject({
   schemaVersion: z.literal(1),
-  session: z.string().regex(/^[a-z0-9][a-z0-9-]{7,63}$/),
+  session: z.string().regex(SESSION),
   /** 64 hex digits that seed the order and the prompts. */
   seed: sha256Schema,
   /** What the run answers; the seed is then `challengeSeed` of it. Absent when the run chose its own. */

@@ -17,10 +17,21 @@ export const GIT_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   LC_ALL: 'C',
-  // Set inside git's own hooks (a pre-push that qualifies): they would name another repository than the folder we give.
+  // `git replace` and .git/info/grafts give a commit another content or other parents under its own name.
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_GRAFT_FILE: '/dev/null/none',
+  // Set inside git's own hooks (a pre-push that qualifies): they would name another repository than the folder we give. All that
+  // `git rev-parse --local-env-vars` lists but the GIT_CONFIG ones, by which CI says `safe.directory`.
   GIT_DIR: undefined,
+  GIT_COMMON_DIR: undefined,
   GIT_WORK_TREE: undefined,
+  GIT_IMPLICIT_WORK_TREE: undefined,
   GIT_INDEX_FILE: undefined,
+  GIT_OBJECT_DIRECTORY: undefined,
+  GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined,
+  GIT_REPLACE_REF_BASE: undefined,
+  GIT_SHALLOW_FILE: undefined,
+  GIT_NAMESPACE: undefined,
   GIT_PREFIX: undefined,
 };
 

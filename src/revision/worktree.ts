@@ -118,7 +118,10 @@ function readOwner(path: string): z.infer<typeof ownerSchema> | null {
 /** Removes every worktree of this process without waiting. For the exit of the harness only. */
 export function removeWorktreesNow(): void {
   for (const [folder, { repository, dismissGuard }] of mine) {
-    spawnSync('git', ['-C', repository, ...REMOVE, folder], { stdio: 'ignore' });
+    spawnSync('git', ['-C', repository, ...REMOVE, folder], {
+      env: { ...process.env, ...GIT_ENVIRONMENT },
+      stdio: 'ignore',
+    });
     rmSync(folder, { recursive: true, force: true });
     rmSync(ownerPath(folder), { force: true });
     dismissGuard();

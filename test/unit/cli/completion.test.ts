@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -38,26 +38,39 @@ describe('completion', () => {
   test('offers the sessions of the folder where a run is wanted, and nothing where there are none', () => {
     assert.deepEqual(offered('verify', ''), []);
     mkdirSync(join(folder, '.qualify', 'runs', '20261130-120000-abcdef'), { recursive: true });
+    // bash would expand what it is offered: what no session can be called is not.
+    for (const name of [
+      '$(touch$IFS"pwn")',
+      '`touch pwn`',
+      '-rf',
+      'a b cdefgh',
+      'abcdefg\nh',
+      '20261130-120000-abcdef\n',
+    ])
+      mkdirSync(join(folder, '.qualify', 'runs', name));
     assert.deepEqual(offered('verify', ''), ['20261130-120000-abcdef']);
   });
 
-  test('works in bash', () => {
+  test('works in bash, without any package, and runs nothing that was typed', () => {
     const script = join(folder, 'qualify.bash');
     writeFileSync(script, qualify('completion', 'bash'));
     const bin = join(folder, 'bin');
     mkdirSync(bin);
-    writeFileSync(
-      join(bin, 'qualify'),
-      `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/qualify.js')} "$@"\n`,
-      {
-        mode: 0o755,
-      },
-    );
-    const ask = `source ${script}; COMP_WORDS=(qualify kern); COMP_CWORD=1; COMP_LINE='qualify kern'; COMP_POINT=12
-      $(complete -p qualify | sed 's/.*-F \\([^ ]*\\).*/\\1/') qualify kern qualify 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-    const reply = execFileSync('bash', ['-c', ask], { cwd: folder, encoding: 'utf8', env });
-    assert.match(reply, /^kernels\b/m);
+    const started = `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/qualify.js')} "$@"\n`;
+    writeFileSync(join(bin, 'qualify'), started, { mode: 0o755 });
+    const complete = (...words: string[]): string[] => {
+      const quoted = words.map((word) => `'${word}'`).join(' ');
+      const ask = `source ${script}; source ${script}; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}
+        _qualify_complete && printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+      const reply = execFileSync('bash', ['--norc', '-ec', ask], { cwd: folder, encoding: 'utf8', env });
+      return reply.split('\n').filter((line) => line !== '');
+    };
+    assert.deepEqual(complete('qualify', 'kern'), ['kernels']);
+    assert.ok(complete('qualify', 'pr', '--matrix', '').includes('prefill-short'));
+    complete('qualify', 'report', '$(touch pwned)', '--form');
+    complete('qualify', 'report', '; touch pwned;', '> pwned', '');
+    assert.ok(!existsSync(join(folder, 'pwned')));
   });
 });
 
@@ -91,7 +104,11 @@ describe('the manual page', () => {
     const blocks = [...page.matchAll(/^\.nf\n\.in (\d+)n\n(.*?)\n\.in$/gms)];
     assert.ok(blocks.length > 10 && blocks.length === page.match(/^\.nf$/gm)?.length);
     for (const [, indent, kept = ''] of blocks)
-      for (const line of kept.replaceAll('\\-', '-').replaceAll('\\&', '').replaceAll('\\e', '\\').split('\n'))
+      for (const line of kept
+        .replaceAll('\\-', '-')
+        .replaceAll('\\&', '')
+        .replaceAll('\\e', '\\')
+        .split('\n'))
         assert.ok(Number(indent) + line.length <= 80, line);
   });
 });
