@@ -114,8 +114,19 @@ function triedText(tried: Tried, { good, bad }: Bisection): string[] {
 
 /** The text, ending without a line feed. `folder` is where the run folders are, as the user would name it. */
 export function renderBisection(bisection: Bisection, folder: string): string {
-  const { matrix, cell, good, bad, commits, mergeBase, firstParent, tried, confirmation, seconds, waitedSeconds } =
-    bisection;
+  const {
+    matrix,
+    cell,
+    good,
+    bad,
+    commits,
+    mergeBase,
+    firstParent,
+    tried,
+    confirmation,
+    seconds,
+    waitedSeconds,
+  } = bisection;
   const waited = waitedSeconds < 1 ? '' : ` (${duration(waitedSeconds)} of it waiting for the machine)`;
   const sessions = [...tried, ...(confirmation === null ? [] : [confirmation])].flatMap(({ runs }) => runs);
   const scope = `${matrix.name}, cell ${cell}: GOOD ${short(good)}, BAD ${short(bad)}, ${counted(commits, 'commit')} between that change the engine${firstParent ? ' (first parents only)' : ''}`;

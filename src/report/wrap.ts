@@ -30,7 +30,10 @@ const COMMAND = /(?<=: )(?:qualify|git|npm|npx|node|sudo|apt-get|cmake|gh) \S[^\
 export function wrapWhole(text: string, width: number): string[] {
   const [command] = COMMAND.exec(text) ?? [];
   const said = command === undefined ? text : text.slice(0, -command.length);
-  const words = [...(said.match(/\s*(?:`[^`]*`\S*|\S+)/g) ?? []), ...(command === undefined ? [] : [` ${command}`])];
+  const words = [
+    ...(said.match(/\s*(?:`[^`]*`\S*|\S+)/g) ?? []),
+    ...(command === undefined ? [] : [` ${command}`]),
+  ];
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);

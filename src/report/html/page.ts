@@ -27,9 +27,7 @@ import { badge, toneOf } from './tone.js';
 
 /** A sentence of ours with its code spans: what is between two backquotes. */
 const withCode = (text: string): Markup[] =>
-  text
-    .split(/`([^`]+)`/)
-    .map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+  text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 
 const notesOf = (reasons: readonly Reason[]): Markup[] =>
   reasons.map(({ code, message }) => html`<p>${withCode(message)} <code>${code}</code></p>`);

@@ -91,7 +91,11 @@ describe('the manual page', () => {
     const blocks = [...page.matchAll(/^\.nf\n\.in (\d+)n\n(.*?)\n\.in$/gms)];
     assert.ok(blocks.length > 10 && blocks.length === page.match(/^\.nf$/gm)?.length);
     for (const [, indent, kept = ''] of blocks)
-      for (const line of kept.replaceAll('\\-', '-').replaceAll('\\&', '').replaceAll('\\e', '\\').split('\n'))
+      for (const line of kept
+        .replaceAll('\\-', '-')
+        .replaceAll('\\&', '')
+        .replaceAll('\\e', '\\')
+        .split('\n'))
         assert.ok(Number(indent) + line.length <= 80, line);
   });
 });
