@@ -186,3 +186,22 @@ describe('qualify pr --bisect', () => {
     );
   });
 });
+
+describe('what pr leaves out of a matrix', () => {
+  test('is told when the session begins, in 80 columns', async (t) => {
+    const home = new Home();
+    t.after(() => home.remove());
+    const name = 'DFLASH_A_SWITCH_WITH_A_NAME_THAT_IS_LONG';
+    const matrix = home.fakeMatrix({ head: { [name]: '1' } });
+    const [base, head] = ['fake', 'other'].map((build) => `prebuilt:${home.fakeBuild(build)}`);
+    const arms = ['--base', base ?? '', '--head', head ?? ''];
+    const begun = await home.run('pr', '--matrix', matrix, ...arms, '--rounds', '2');
+    const lines = begun.stderr.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('The arms of '));
+    assert.match(lines.slice(at, at + 4).join(' '), new RegExp(`differ in ${name}; here only the revision`));
+    assert.ok(
+      (lines[at + 1] ?? '') !== '' &&
+        lines.slice(at, at + 2).every((line) => line.length <= 80 || line.includes(home.folder)),
+    );
+  });
+});

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
+import { takeMachineLock } from '../../src/machine/lock.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
 import { type Plan, planSchema } from '../../src/plan/schema.js';
@@ -29,6 +30,16 @@ function twoCells(home: Home): string {
 const FEW = ['--cell', '401/512', '--cell', '256+32'];
 
 describe('qualify simulate', () => {
+  test('says why it needs the machine though it measures nothing', async (t) => {
+    const home = newHome(t);
+    const address = `\0${home.environment.QUALIFY_LOCK}`;
+    const lock = await takeMachineLock({ what: 'another session', wait: false, address });
+    t.after(() => lock.release());
+    const { exitCode, stderr } = await home.run('simulate', ...FEW);
+    assert.equal(exitCode, 15, stderr);
+    assert.match(stderr, /another session.*simulation measures nothing, but its processes would disturb/s);
+  });
+
   test('finds a slowdown that is there: exit 10, in an ordinary run folder that verifies', async (t) => {
     const home = newHome(t);
     const flags = ['--effect', '-8%', '--seed', 'slower', '--out', 'run'];
