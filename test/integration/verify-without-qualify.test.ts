@@ -1,12 +1,16 @@
 /** Runs the block of the README that checks a run with jq, openssl and coreutils alone. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
+import { signEnvelope } from '../../src/manifest/envelope.js';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
+import { bundleOf } from '../../src/manifest/sigstore-bundle.js';
+import { type Statement, serializeStatement } from '../../src/manifest/statement.js';
+import { testResultOf } from '../../src/manifest/test-result.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { scratchFolder } from '../support/folder.js';
 
@@ -38,7 +42,9 @@ async function check(run: string, key?: string): Promise<{ code: number | null; 
     cwd: run,
     env: environment,
     encoding: 'utf8',
+    timeout: 60_000,
   });
+  assert.notEqual(status, null, 'waits for ever');
   return { code: status, output: stdout + stderr };
 }
 
@@ -49,7 +55,7 @@ test('accepts a sealed run and prints its result', async (context) => {
     assert.equal(code, 0, output);
     assert.match(output, /Signature Verified Successfully/);
     assert.match(output, /evidence\.sha256: OK/);
-    assert.match(output, /"inconclusive"\n$/);
+    assert.match(output, /\{"result":"inconclusive","complete":true,"measured":true\}\n$/);
   }
   assert.deepEqual((await readdir(folder)).sort(), ['run', 'signer'], 'its scratch folder is gone');
 });
@@ -80,6 +86,22 @@ for (const [what, change] of [
     'a changed signature of the test result',
     (run: string) => edit(run, (text) => text.replace(/("sig":")..([^\n]*\n)$/, '$1AA$2')),
   ],
+  ['bytes behind the second line', (run: string) => edit(run, (text) => `${text}{"x":1}`)],
+  [
+    'a second signature',
+    (run: string) => edit(run, (text) => text.replace(/("signatures":\[)(\{[^}]*\})/, '$1$2,$2')),
+  ],
+  ['a link', (run: string) => symlink('plan.json', join(run, 'evidence', 'link'))],
+  [
+    'a pipe in the place of the index',
+    async (run: string) => {
+      await rm(join(run, 'evidence.sha256'));
+      execFileSync('mkfifo', [join(run, 'evidence.sha256')]);
+    },
+  ],
+  ['a folder with a name of two lines', (run: string) => mkdir(join(run, 'a\nb'))],
+  ['a folder that looks like an option', (run: string) => mkdir(join(run, '-rf'))],
+  ['a hidden folder', (run: string) => mkdir(join(run, '.git'))],
   ['a third line', (run: string) => edit(run, (text) => text + text.slice(text.indexOf('\n') + 1))],
   ['a manifest without its test result', (run: string) => edit(run, (text) => text.replace(/\n.*\n$/, '\n'))],
   [
@@ -97,6 +119,44 @@ for (const [what, change] of [
     assert.notEqual(code, 0, output);
   });
 }
+
+/** Signs other statements with the run's own key, which is what a signer can do who lies. */
+async function signedAs(
+  context: TestContext,
+  state: (statement: Statement, testResult: { predicateType: string }) => void,
+): Promise<string> {
+  const folder = await scratchFolder(context);
+  const run = join(folder, 'run');
+  await writeRun(run);
+  const key = await generateKey('signer', join(folder, 'signer'));
+  const { statement } = await seal(run, key);
+  const testResult = { ...testResultOf(statement) };
+  state(statement, testResult);
+  const first = await signEnvelope(serializeStatement(statement), key);
+  const second = await signEnvelope(Buffer.from(JSON.stringify(testResult)), key);
+  await writeFile(join(run, 'qualification.intoto.jsonl'), first + second);
+  await writeFile(join(run, 'qualification.sigstore.json'), bundleOf(first, key.publicKey.keyId));
+  return run;
+}
+
+test('refuses what the signer signed as something else, and takes what it signed as this', async (context) => {
+  const honest = await check(await signedAs(context, () => undefined));
+  assert.equal(honest.code, 0, honest.output);
+  const lies: ((statement: Statement, testResult: { predicateType: string }) => void)[] = [
+    (statement) => Object.assign(statement, { predicateType: 'https://example.org/waiver/v1' }),
+    (_, testResult) => Object.assign(testResult, { predicateType: 'https://example.org/x' }),
+    ({ predicate }) => Object.assign(predicate, { result: null }),
+  ];
+  for (const lie of lies) {
+    const { code, output } = await check(await signedAs(context, lie));
+    assert.ok(code !== 0 && code !== null, output);
+  }
+});
+
+test('says of a simulation that nothing was measured', async (context) => {
+  const run = await signedAs(context, ({ predicate }) => Object.assign(predicate, { simulation: {} }));
+  assert.match((await check(run)).output, /"measured":false\}\n$/);
+});
 
 async function edit(run: string, change: (text: string) => string): Promise<void> {
   const path = join(run, 'qualification.intoto.jsonl');
