@@ -9,6 +9,8 @@ export const GIT_ENVIRONMENT = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   LC_ALL: 'C',
+  // A commit is what its hash says, and not what refs/replace puts in its place.
+  GIT_NO_REPLACE_OBJECTS: '1',
   // Set inside git's own hooks (a pre-push that qualifies): they would name another repository than the folder we give.
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,
