@@ -9,7 +9,7 @@ import { writeFileWhole } from '../manifest/write-file-whole.js';
 import { note } from './output.js';
 
 /** The real place of a path whose last part need not exist. */
-function realPlace(path: string): string {
+export function realPlace(path: string): string {
   try {
     return join(realpathSync(dirname(resolve(path))), basename(path));
   } catch {
@@ -31,16 +31,24 @@ export function requireOutside(file: string, runFolder: string): void {
 }
 
 /**
+ * Whether there is a regular file.
+ * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) for a link, a device or a folder
+ */
+export async function regularAt(path: string): Promise<boolean> {
+  const there = await lstat(path).catch(() => null);
+  if (there === null || there.isFile()) return there !== null;
+  throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists and is no regular file`, {
+    exit: 'usage',
+    hint: 'Name another file.',
+  });
+}
+
+/**
  * Writes `text` whole or not at all, in place of a regular file that may be there; `inFolder` makes its folder, too.
  * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) for a link, a device or a folder; `ERR_QUALIFY_OUTPUT` (exit 15) when it cannot be written
  */
 export async function writeAnswer(path: string, text: string, { inFolder = false } = {}): Promise<void> {
-  const there = await lstat(path).catch(() => null);
-  if (there !== null && !there.isFile())
-    throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists and is no regular file`, {
-      exit: 'usage',
-      hint: 'Name another file.',
-    });
+  await regularAt(path);
   try {
     if (inFolder) makeFolder(dirname(path));
     await writeFileWhole(path, text, 0o644);
