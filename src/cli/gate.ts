@@ -1,5 +1,6 @@
 /** `qualify gate`: whether a change may be merged, by the rules of its base and the evidence that is there. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { renderCtrf } from '../gate/ctrf.js';
 import { gate } from '../gate/gate.js';
@@ -8,7 +9,9 @@ import { writeGithub } from '../gate/github/write.js';
 import { renderJunit } from '../gate/junit.js';
 import { POLICY_FILE } from '../gate/policy.js';
 import { renderGateText } from '../gate/text.js';
+import { TRUST_FILE } from '../manifest/trust-policy.js';
 import { RUNS } from './find-run.js';
+import { clearOutputs } from './gate-outputs.js';
 import { answer, answerJson, note } from './output.js';
 import { writeAnswer } from './write-answer.js';
 
@@ -65,15 +68,24 @@ export function register(program: Command): void {
     .option('--github <folder>', 'write what GitHub shows of it, too, as `qualify github` does')
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
+      const manifests = options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder));
+      const waivers = options.waivers ?? ['waivers'].filter((folder) => existsSync(folder));
+      const { repository, challenge: challenges = [], attestations = [] } = options;
+      const rules = [options.policy, TRUST_FILE].map((path) => join(repository, path));
+      await clearOutputs({
+        files: [options.markdown, options.junit, options.ctrf],
+        github: options.github,
+        reads: [...manifests, ...waivers, ...challenges, ...attestations, ...rules],
+      });
       const decision = await gate({
-        repository: options.repository,
+        repository,
         policy: options.policy,
         head: options.head,
         ...(options.base !== undefined && { base: options.base }),
-        manifests: options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder)),
-        waivers: options.waivers ?? ['waivers'].filter((folder) => existsSync(folder)),
-        challenges: options.challenge ?? [],
-        attestations: options.attestations ?? [],
+        manifests,
+        waivers,
+        challenges,
+        attestations,
         policyFromDisk: options.policyFromDisk === true,
         onProgress: note,
       });

@@ -8,16 +8,24 @@ import { makeFolder } from '../make-folder.js';
 import { note } from './output.js';
 
 /**
+ * Whether there is a regular file.
+ * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) for a link, a device or a folder
+ */
+export async function regularAt(path: string): Promise<boolean> {
+  const there = await lstat(path).catch(() => null);
+  if (there === null || there.isFile()) return there !== null;
+  throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists and is no regular file`, {
+    exit: 'usage',
+    hint: 'Name another file.',
+  });
+}
+
+/**
  * Writes `text` whole or not at all, in place of a regular file that may be there; `inFolder` makes its folder, too.
  * @throws QualifyError `ERR_QUALIFY_EXISTS` (exit 64) for a link, a device or a folder; `ERR_QUALIFY_OUTPUT` (exit 15) when it cannot be written
  */
 export async function writeAnswer(path: string, text: string, { inFolder = false } = {}): Promise<void> {
-  const there = await lstat(path).catch(() => null);
-  if (there !== null && !there.isFile())
-    throw new QualifyError('ERR_QUALIFY_EXISTS', `${path} exists and is no regular file`, {
-      exit: 'usage',
-      hint: 'Name another file.',
-    });
+  await regularAt(path);
   const explain = (error: unknown): QualifyError => unanswerable(path, error);
   if (inFolder) makeFolder(dirname(path));
   await writeBeside(path, (write) => write(Buffer.from(text)), { place: rename, explain });

@@ -1,6 +1,15 @@
 /** A decision as test reports have it: a suite a requirement, a case a protected cell, and one where evidence is lacking. Pure. */
 import type { GateDecision, GateResult, RequirementResult } from './decision.js';
-import { headlineOf, reasonText, rulesText, runText, sentenceOf, titleOf, waiverText } from './words.js';
+import {
+  headlineOf,
+  OTHER_CELLS,
+  reasonText,
+  rulesText,
+  runText,
+  sentenceOf,
+  titleOf,
+  waiverText,
+} from './words.js';
 
 export interface GateCase {
   name: string;
@@ -42,7 +51,8 @@ export function propertiesOf(decision: GateDecision): [name: string, value: stri
 }
 
 /** A requirement whose result no cell explains has a case of its own, so that no report is green by silence. */
-function evidenceCases({ result, reasons, cells }: RequirementResult): GateCase[] {
+function evidenceCases({ result, reasons: all, cells }: RequirementResult): GateCase[] {
+  const reasons = all.filter(({ code }) => code !== OTHER_CELLS);
   if (reasons.length === 0 && cells.length > 0) return [];
   const isExplained = cells.some((cell) => cell.result === result);
   const lines = reasons.map(reasonText);
@@ -59,7 +69,7 @@ function evidenceCases({ result, reasons, cells }: RequirementResult): GateCase[
   ];
 }
 
-function cellCases({ cells }: RequirementResult, { evidence, waivers }: GateDecision): GateCase[] {
+function cellCases({ cells, reasons }: RequirementResult, { evidence, waivers }: GateDecision): GateCase[] {
   return cells.map((cell) => {
     const run = evidence[cell.run];
     const waiver = cell.waiver === null ? undefined : waivers[cell.waiver];
@@ -71,7 +81,7 @@ function cellCases({ cells }: RequirementResult, { evidence, waivers }: GateDeci
       lines: [
         ...(waiver === undefined ? [] : [`WAIVED: ${waiverText(waiver)}`]),
         ...(run === undefined ? [] : [runText(run)]),
-        ...cell.reasons.map(reasonText),
+        ...[...cell.reasons, ...reasons.filter(({ code }) => code === OTHER_CELLS)].map(reasonText),
       ],
       waiver: waiver?.path ?? null,
     };

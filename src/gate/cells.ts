@@ -3,6 +3,7 @@ import { type VerdictName, verdictNames } from '../verdict/schema.js';
 import { type GateCell, type GateResult, gateResults } from './decision.js';
 import type { VerifiedRun } from './input.js';
 import { comparisonsOf, protectedCells } from './judge-requirement.js';
+import { STAYS } from './judge-run.js';
 import type { Requirement } from './policy.js';
 import { changesOf } from './run-subject.js';
 
@@ -11,6 +12,8 @@ export interface CountingRun {
   index: number;
   run: VerifiedRun;
   arms: readonly string[];
+  /** It counts with what failed in it only. */
+  isOnlyAgainst: boolean;
 }
 
 /** What a verdict is to a gate: everything beside the three that were measured is a refusal. */
@@ -45,9 +48,10 @@ export function worstCells(runs: readonly CountingRun[], requirement: Requiremen
 
 export const sortCells = (cells: readonly GateCell[]): GateCell[] => cells.toSorted(losingFirst);
 
-function cellsOf({ index, run, arms }: CountingRun, requirement: Requirement): GateCell[] {
+function cellsOf({ index, run, arms, isOnlyAgainst }: CountingRun, requirement: Requirement): GateCell[] {
   const others = changesOf(run.statement).map(({ name }) => name);
   return protectedCells(run, requirement).flatMap((cell) => {
+    if (isOnlyAgainst && !STAYS.includes(cell.verdict)) return [];
     const comparisons = comparisonsOf(cell, arms, others);
     const [first] = comparisons.toSorted(
       (a, b) => rank(b.verdict) - rank(a.verdict) || (a.effect?.ratio ?? 0) - (b.effect?.ratio ?? 0),

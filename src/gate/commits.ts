@@ -1,14 +1,10 @@
 /** What git says of the commits that matter to a gate. */
 import type { Statement } from '../manifest/statement.js';
+import { commitAt, MAIN_BRANCHES } from '../revision/commit-at.js';
 import { gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import type { CommitFacts } from './input.js';
-import { commitsOf } from './run-subject.js';
-
-const BASES = ['origin/main', 'main', 'origin/master', 'master'];
-
-const commitAt = (repository: string, name: string): Promise<string | null> =>
-  tryGit(repository, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`);
+import { armsOf, commitOf, commitsOf, referenceOf } from './run-subject.js';
 
 const treeAt = (repository: string, commit: string): Promise<string | null> =>
   tryGit(repository, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{tree}`);
@@ -31,9 +27,9 @@ export async function headOf(repository: string, name: string): Promise<GateDeci
 
 /** The base by name, or the main branch as the remote has it. @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) */
 export async function baseOf(repository: string, name: string | undefined): Promise<GateDecision['base']> {
-  for (const branch of name === undefined ? BASES : [name]) {
-    const commit = await commitAt(repository, branch);
-    if (commit !== null) return { branch, commit };
+  for (const branch of name === undefined ? MAIN_BRANCHES : [{ name, ref: name }]) {
+    const commit = await commitAt(repository, branch.ref);
+    if (commit !== null) return { branch: branch.name, commit };
   }
   if (name !== undefined) throw noCommit(repository, name);
   throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');
@@ -45,13 +41,27 @@ const noCommit = (repository: string, name: string) =>
     'git fetch gets what others have; a checkout in CI needs the whole history (fetch-depth: 0).',
   );
 
-/** The facts of every commit that some statements name. */
+/**
+ * The facts of every commit that some statements name.
+ * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone where a run of head is of another base: commits that are not
+ *   there would not be counted
+ */
 export async function factsOf(
   repository: string,
   statements: readonly Statement[],
   base: string,
   head: string,
 ): Promise<Map<string, CommitFacts>> {
+  const isElsewhere = (statement: Statement): boolean =>
+    commitOf(referenceOf(statement)) !== base && armsOf(statement, (commit) => commit === head).length > 0;
+  if (
+    statements.some(isElsewhere) &&
+    (await tryGit(repository, 'rev-parse', '--is-shallow-repository')) !== 'false'
+  )
+    throw gitFailed(
+      'This clone is shallow, so that how far the base of a run is behind cannot be counted.',
+      'git fetch --unshallow; in a workflow: fetch-depth: 0',
+    );
   const facts = new Map<string, CommitFacts>();
   for (const commit of new Set(statements.flatMap(commitsOf)))
     facts.set(commit, await factsAt(repository, commit, base, head));

@@ -4,6 +4,7 @@
  */
 import { counted } from '../counted.js';
 import { EXIT } from '../exit-codes.js';
+import { challengeSeed } from '../plan/challenge.js';
 import { exitCodeOf } from '../verdict/exit-code.js';
 import { worstOf } from '../verdict/refusal.js';
 import type { VerdictName } from '../verdict/schema.js';
@@ -17,11 +18,13 @@ import {
   type Reason,
   type RequirementResult,
 } from './decision.js';
+import { countDistinct } from './distinct-machines.js';
 import type { GateInput } from './input.js';
 import { protectedCells } from './judge-requirement.js';
 import { judgeWaiver } from './judge-waiver.js';
 import { type Offer, offersOf, toOfferedRun } from './offers.js';
 import type { Requirement } from './policy.js';
+import { OTHER_CELLS } from './words.js';
 
 const EXITS: Record<Exclude<GateResult, 'refused'>, number> = {
   pass: EXIT.pass,
@@ -64,7 +67,7 @@ export function decide(input: GateInput): GateDecision {
     base: input.base,
     result,
     exitCode: exitOf(result, requirements),
-    reasons: [...waivedReason(requirements), ...fromDisk(input)],
+    reasons: [...waivedReason(requirements), ...fromDisk(input), ...unanswered(input)],
     requirements,
     evidence: offers.map(toOfferedRun),
     waivers: used,
@@ -90,13 +93,14 @@ function judgeRequirement(
     counting !== null && fits[index] === true ? [counting] : [],
   );
   const cells = sortCells(worstCells(runs, requirement).map((cell) => waive(cell, matrix, waivers)));
-  const sessions = runs.flatMap((counting) => sessionRefusal(counting, requirement));
+  const whole = runs.filter(({ isOnlyAgainst }) => !isOnlyAgainst);
+  const sessions = whole.flatMap((counting) => sessionRefusal(counting, requirement));
   const measured = worstResult([
     ...cells.map((cell) => cell.result),
     ...sessions.map(({ verdict }) => gateResultOf(verdict)),
   ]);
   const told = sessions.flatMap(({ reasons }) => reasons);
-  const lacking = lackOf(requirement, index, runs, offers);
+  const lacking = lackOf(requirement, index, whole, offers);
   // What failed or was refused stays so, however many machines are still to speak.
   const isLacking = lacking !== null && !['fail', 'refused'].includes(measured);
   const result = isLacking ? lacking.result : measured;
@@ -106,10 +110,17 @@ function judgeRequirement(
     machine,
     result,
     exitCode: result === 'refused' ? exitCodeOf(worstOf(verdicts)) : EXITS[result],
-    reasons: [...(lacking?.reasons ?? []), ...told],
+    reasons: [...(lacking?.reasons ?? []), ...told, ...otherCells(runs, cells)],
     evidence: runs.map((counting) => counting.index),
     cells,
   };
+}
+
+/** Cells that the requirement does not protect decide nothing, and are told when they failed. */
+function otherCells(runs: readonly CountingRun[], cells: readonly GateCell[]): Reason[] {
+  const failed = runs.flatMap(({ run }) => run.verdict.cells.filter(({ verdict }) => verdict === 'fail'));
+  const others = new Set(failed.map(({ id }) => id).filter((id) => !cells.some((cell) => cell.id === id)));
+  return others.size === 0 ? [] : [reason(OTHER_CELLS, `other cells failed: ${[...others].join(', ')}`)];
 }
 
 /** What a run came to beyond its protected cells: a session that broke off is worse than each of its cells. */
@@ -135,28 +146,31 @@ function lackOf(
   offers: readonly Offer[],
 ): Lack | null {
   const { matrix, machine, machinesAtLeast } = requirement;
-  const machines = new Set(runs.map(({ run }) => run.machine.id)).size;
+  const machines = countDistinct(
+    runs.map(({ run }) => ({ keyId: run.statement.predicate.signer, machineId: run.machine.id })),
+  );
   if (machines >= machinesAtLeast) return null;
   const broken = offers.filter(({ found }) => found.failure?.code === 'not-verified');
   const near = offers.filter(
     ({ found, fits, counting }) =>
-      found.run?.plan.matrix.name === matrix && (counting === null || fits[index] !== true),
+      found.run?.plan.matrix.name === matrix &&
+      (counting === null || counting.isOnlyAgainst || fits[index] !== true),
   );
   const first =
     machines === 0
       ? reason('no-run', `no run of ${matrix} on ${machine} counts for this change`)
       : reason(
           'too-few-machines',
-          `runs of ${counted(machines, 'machine')}; ${machinesAtLeast} are required`,
+          `runs of ${counted(machines, 'machine')} by as many keys; ${machinesAtLeast} are required, each by a key of its own`,
         );
   return {
     result: broken.length > 0 ? 'invalid' : 'missing',
     reasons: [
       first,
       ...broken.map(({ found }) => reason('not-verified', `${found.path}: ${found.failure?.message}`)),
-      ...near.flatMap(({ found, against, unfit }) =>
-        [...against, ...(unfit[index] ?? [])].map(({ code, message }) =>
-          reason(code, `${found.path}: ${message}`),
+      ...near.flatMap(({ found, against, counting, notes, unfit }) =>
+        [...against, ...(counting?.isOnlyAgainst ? notes : []), ...(unfit[index] ?? [])].map(
+          ({ code, message }) => reason(code, `${found.path}: ${message}`),
         ),
       ),
     ],
@@ -202,6 +216,21 @@ function waivedReason(requirements: readonly RequirementResult[]): Reason[] {
     own.filter(({ result }) => result === 'waived').map(({ id }) => `${id} of ${matrix} on ${machine}`),
   );
   return cells.length === 0 ? [] : [reason('waived', `not passed but waived: ${cells.join(', ')}`)];
+}
+
+/** Who issued a question and got no answer, or got one that was not offered here, knows that something may have been held back. */
+function unanswered({ challenges, runs }: GateInput): Reason[] {
+  const answered = new Set(
+    runs.flatMap(({ run }) => (run?.plan.challenge === undefined ? [] : [challengeSeed(run.plan.challenge)])),
+  );
+  return challenges
+    .filter((challenge) => !answered.has(challengeSeed(challenge)))
+    .map(({ head, matrix, issuedAt }) =>
+      reason(
+        'unanswered',
+        `no run answers the challenge of ${issuedAt} for ${head.slice(0, 12)} and ${matrix.name}: what it came to is not known`,
+      ),
+    );
 }
 
 function fromDisk({ source }: GateInput): Reason[] {

@@ -14,18 +14,19 @@ import type { FoundRun, VerifiedRun } from './input.js';
 const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
 /** What `qualify pack` makes. */
 const ARCHIVE = '.tar';
-/** Folders below the one that is named: `manifests/2026/run`. */
-const DEPTH = 2;
+/** What may hold runs, and is not opened. */
+const OTHER_ARCHIVE = /\.(tar|tar\.\w+|tgz|tbz2?|txz|tzst|zip|7z|rar|gz|bz2|xz|zst)$/i;
+/** Folders below the one that is named: `manifests/2026/11/lab/run`. */
+const DEPTH = 4;
 
 /**
- * Every run at or below `folder`, in the order of their paths.
+ * Every run at or below `folder`, in the order of their paths, and by the code `not-looked-at` what may hold more of them: links, folders
+ * that lie too deep, archives that `qualify pack` does not make.
  * @throws QualifyError `ERR_QUALIFY_GATE_FOLDER` (exit 64) when there is no such folder
  */
 export async function findRuns(folder: string): Promise<FoundRun[]> {
   if (!(await stat(folder).catch(() => null))?.isDirectory()) throw noFolder(folder, '--manifests');
-  const found: FoundRun[] = [];
-  for (const path of await runPaths(folder, DEPTH)) found.push(await readRun(path));
-  return found;
+  return runsBelow(folder, DEPTH);
 }
 
 export const noFolder = (folder: string, option: string): QualifyError =>
@@ -35,18 +36,40 @@ export const noFolder = (folder: string, option: string): QualifyError =>
     hint: 'Name a folder that holds run folders, or waivers; one that is empty is fine.',
   });
 
-async function runPaths(folder: string, depth: number): Promise<string[]> {
-  for (const sign of SIGNS) if (await lstat(join(folder, sign)).catch(() => null)) return [folder];
-  if (depth === 0) return [];
+async function runsBelow(folder: string, depth: number): Promise<FoundRun[]> {
+  const found: FoundRun[] = [];
+  if (await saysRun(folder)) {
+    const own = await readRun(folder);
+    // The set of files of a run that verifies is closed: there is no other run in it. One that does not may be there to hide others.
+    if (own.run !== null) return [own];
+    found.push(own);
+  }
   const entries = await readdir(folder, { withFileTypes: true }).catch(unreadable);
   // It may hold a run, so that it is told, and not passed over.
-  if (entries === null) return [folder];
-  const paths: string[] = [];
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
-    if (entry.isDirectory()) paths.push(...(await runPaths(join(folder, entry.name), depth - 1)));
-    else if (entry.isFile() && entry.name.endsWith(ARCHIVE)) paths.push(join(folder, entry.name));
-  return paths;
+  if (entries === null) return found.length > 0 ? found : [await readRun(folder)];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) found.push(notLookedAt(path, 'it is a symbolic link'));
+    else if (entry.isDirectory())
+      if (depth > 0) found.push(...(await runsBelow(path, depth - 1)));
+      else found.push(notLookedAt(path, `it lies more than ${DEPTH} folders deep`));
+    else if (entry.isFile() && entry.name.endsWith(ARCHIVE)) found.push(await readRun(path));
+    else if (OTHER_ARCHIVE.test(entry.name))
+      found.push(notLookedAt(path, `it is no ${ARCHIVE} of qualify pack`));
+  }
+  return found;
 }
+
+async function saysRun(folder: string): Promise<boolean> {
+  for (const sign of SIGNS) if (await lstat(join(folder, sign)).catch(() => null)) return true;
+  return false;
+}
+
+const notLookedAt = (path: string, message: string): FoundRun => ({
+  path,
+  run: null,
+  failure: { code: 'not-looked-at', message },
+});
 
 async function readRun(path: string): Promise<FoundRun> {
   try {

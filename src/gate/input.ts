@@ -29,7 +29,7 @@ export interface VerifiedRun {
 export interface FoundRun {
   path: string;
   run: VerifiedRun | null;
-  /** Why there is no run: `not-verified`, `unfinished`. Null when there is one. */
+  /** Why there is no run: `not-verified`, `unfinished`, `not-looked-at`. Null when there is one. */
   failure: Reason | null;
 }
 
@@ -59,8 +59,8 @@ export interface GateInput {
   trust: TrustPolicy;
   /** What verifiers said of runs, for keys that were compromised later. */
   attestations: readonly Attestation[];
-  /** Of each requirement, in order, the matrix that it means; null where the policy names a digest. */
-  matrices: readonly (Matrix | null)[];
+  /** Of each requirement, in order, the matrix that it means. */
+  matrices: readonly Matrix[];
   head: GateDecision['head'];
   base: GateDecision['base'];
   commits: ReadonlyMap<string, CommitFacts>;

@@ -2,14 +2,13 @@
 import { counted } from '../counted.js';
 import type { Fingerprint } from '../machine/fingerprint.js';
 import { firstJsonDifference } from '../manifest/json-difference.js';
-import { matrixDigest } from '../matrix/digest.js';
 import type { Matrix } from '../matrix/schema.js';
-import { withRevisions } from '../matrix/with-revisions.js';
 import { buildPlan } from '../plan/build.js';
+import { ontoRevisionsOf } from '../plan/from-matrix.js';
 import type { Plan } from '../plan/schema.js';
 import type { CellVerdict, Comparison } from '../verdict/schema.js';
 import type { Reason } from './decision.js';
-import type { VerifiedRun } from './input.js';
+import type { GateInput, VerifiedRun } from './input.js';
 import type { MachineClass, Requirement } from './policy.js';
 
 const reason = (code: string, message: string): Reason => ({ code, message });
@@ -19,14 +18,22 @@ const BYTES_PER_GIB = 2n ** 30n;
 export function judgeFit(
   run: VerifiedRun,
   requirement: Requirement,
-  machines: Record<string, MachineClass>,
-  matrix: Matrix | null,
+  { policy: { machines }, trust }: Pick<GateInput, 'policy' | 'trust'>,
+  matrix: Matrix,
   arms: readonly string[],
 ): Reason[] {
   const other = judgeMatrix(run.plan, requirement, matrix);
   if (other !== null) return [other];
   const found = judgeMachine(run.machine, requirement.machine, machines[requirement.machine]);
   const cells = protectedCells(run, requirement);
+  const key = trust.keys.find(({ keyId }) => keyId === run.statement.predicate.signer);
+  if (machines[requirement.machine]?.ids !== undefined && key !== undefined && key.machines === undefined)
+    found.push(
+      reason(
+        'unbound-key',
+        `the trust policy binds ${key.keyId} to no machines, so that an id is its signer's word only`,
+      ),
+    );
   return [...found, ...judgeCells(cells, requirement, arms), ...judgeRounds(cells, requirement, arms)];
 }
 
@@ -60,31 +67,20 @@ export function protectedCells({ verdict }: VerifiedRun, { cells }: Requirement)
 export const comparisonsOf = (cell: CellVerdict, arms: readonly string[], others: readonly string[]) =>
   cell.comparisons.filter(({ arm }) => arms.includes(arm) || !others.includes(arm));
 
-function judgeMatrix(plan: Plan, requirement: Requirement, matrix: Matrix | null): Reason | null {
-  const { name, digest } = plan.matrix;
+/** What a plan calls its matrix, name and digest, is its own word: the whole of it is held against the matrix that is required. */
+function judgeMatrix(plan: Plan, requirement: Requirement, matrix: Matrix): Reason | null {
+  const { name } = plan.matrix;
   if (name !== requirement.matrix)
     return reason('wrong-matrix', `it is of ${name}, and ${requirement.matrix} is required`);
-  if (requirement.digest !== undefined && requirement.digest !== digest) {
-    const message = `its ${name} has the digest ${digest.slice(0, 12)}, not ${requirement.digest.slice(0, 12)}`;
-    return reason('wrong-matrix', message);
-  }
-  if (matrix === null || matrixDigest(matrix) === digest) return null;
-  const difference = differenceFrom(matrix, plan);
+  if (differenceFrom(matrix, plan) === null) return null;
+  const difference = differenceFrom(ontoRevisionsOf(plan, matrix), plan);
   return difference === null
     ? null
     : reason('wrong-matrix', `its ${name} is not the one that is required: ${difference}`);
 }
 
-/** In what a plan differs from a matrix that is put onto the plan's own revisions, whatever rounds were asked for. */
+/** In what a plan differs from that of a matrix, whatever rounds were asked for. */
 function differenceFrom(matrix: Matrix, plan: Plan): string | null {
-  const arms = plan.arms.filter(({ control }) => control !== 'null');
-  const onto = withRevisions(
-    matrix,
-    arms.map(({ name, revision, switches, control }) => ({
-      ...{ name, revision },
-      ...(control === 'lever-off' && { control, switches }),
-    })),
-  );
   const { looks } = plan.protocol;
   // Who answers a challenge chooses nothing, not even the rounds.
   const isAsked =
@@ -92,7 +88,7 @@ function differenceFrom(matrix: Matrix, plan: Plan): string | null {
     looks.length === 1 &&
     firstJsonDifference(looks, matrix.protocol.looks) !== null;
   const rounds = isAsked ? { rounds: looks[0] ?? 1 } : {};
-  const expected = buildPlan(onto.matrix, { session: plan.session, seed: plan.seed, ...rounds });
+  const expected = buildPlan(matrix, { session: plan.session, seed: plan.seed, ...rounds });
   return firstJsonDifference(whatDecides(plan), whatDecides(expected));
 }
 

@@ -8,6 +8,7 @@ import { matrixDigest } from '../matrix/digest.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { followsFromMatrix } from '../plan/from-matrix.js';
 import { mayGate } from '../verdict/evidence-kind.js';
+import type { VerdictName } from '../verdict/schema.js';
 import type { Reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
@@ -16,11 +17,16 @@ import { judgeSigner } from './trusted-key.js';
 interface RunJudgement {
   /** Why it does not count; it counts when there is none. */
   against: Reason[];
+  /** Why it counts with what failed in it and with nothing else; null when it counts whole, or not at all. */
+  onlyAgainst: Reason[] | null;
   /** What to know of one that counts. */
   notes: Reason[];
   /** Names of its arms that are the change. */
   arms: string[];
 }
+
+/** What stays said of a head, whatever was measured later. */
+export const STAYS: readonly VerdictName[] = ['fail', 'parity-failed'];
 
 const DAY_MS = 86_400_000;
 const short = (commit: string): string => commit.slice(0, 12);
@@ -29,18 +35,42 @@ const reason = (code: string, message: string): Reason => ({ code, message });
 /** Judges one run by trust, kind, head, base, age and challenge. */
 export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
   const head = judgeHead(input, run);
+  const against = [
+    ...judgeTrust(input, run),
+    ...judgeKind(run),
+    ...head.against,
+    ...judgeBase(input, run),
+    ...judgeAge(input, run),
+    ...judgeChallenge(input, run),
+  ];
+  const isBad = against.length > 0 && isBadForHead(input, run, against);
   return {
-    against: [
-      ...judgeTrust(input, run),
-      ...judgeKind(run),
-      ...head.against,
-      ...judgeBase(input, run),
-      ...judgeAge(input, run),
-      ...judgeChallenge(input, run),
-    ],
+    against: isBad ? [] : against,
+    onlyAgainst: isBad ? against : null,
     notes: [...head.notes, ...noteBase(input, run)],
     arms: head.arms,
   };
+}
+
+/** What makes a good run stale, and does not excuse a bad one. */
+const STALE = ['too-old', 'base-moved', 'future-dated'];
+
+/**
+ * Whether a run of exactly this head failed, and nothing but its age, its clock or how far main went on speaks against it: were it left
+ * out, a change that failed could wait, or have main move on, and be measured again until it passes.
+ */
+function isBadForHead(input: GateInput, run: VerifiedRun, against: readonly Reason[]): boolean {
+  const { statement, verdict } = run;
+  if (!against.every(({ code }) => STALE.includes(code))) return false;
+  if (!verdict.cells.some((cell) => STAYS.includes(cell.verdict))) return false;
+  if (armsOf(statement, (commit) => commit === input.head.commit).length === 0) return false;
+  // A base that main never had says nothing of this merge.
+  if (typeof input.commits.get(commitOf(referenceOf(statement)) ?? '')?.behindBase !== 'number') return false;
+  // What comes after the clock in the judgement of trust is still to be asked, as of the time that the run states.
+  const decidedAt = [input.decidedAt, endOf(run), statement.predicate.startedAt]
+    .toSorted((a, b) => Date.parse(a) - Date.parse(b))
+    .at(-1);
+  return judgeTrust({ ...input, decidedAt: decidedAt ?? input.decidedAt }, run).length === 0;
 }
 
 /** When it was signed, as far as the signer says. */
@@ -74,7 +104,10 @@ function judgeKind({ kind, plan, verdict }: VerifiedRun): Reason[] {
   return found;
 }
 
-function judgeHead(input: GateInput, { statement }: VerifiedRun): RunJudgement {
+function judgeHead(
+  input: GateInput,
+  { statement }: VerifiedRun,
+): Pick<RunJudgement, 'against' | 'notes' | 'arms'> {
   const { head, base, commits } = input;
   const exact = armsOf(statement, (commit) => commit === head.commit).map(({ name }) => name);
   if (exact.length > 0) return { against: [], notes: [], arms: exact };
@@ -161,8 +194,8 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
     return other(`it answers a challenge for the base ${short(challenge.base)}, and has another`);
   if (challenge.matrix.name !== run.plan.matrix.name)
     return other(`it answers a challenge for the matrix ${challenge.matrix.name}`);
-  const known = input.matrices.filter((matrix) => matrix?.name === challenge.matrix.name);
-  const asked = known.find((matrix) => matrix && matrixDigest(matrix) === challenge.matrix.digest);
+  const known = input.matrices.filter(({ name }) => name === challenge.matrix.name);
+  const asked = known.find((matrix) => matrixDigest(matrix) === challenge.matrix.digest);
   if (known.length > 0 && !asked)
     return other(`it answers a challenge for another version of ${challenge.matrix.name}`);
   if (asked && !followsFromMatrix(run.plan, asked))

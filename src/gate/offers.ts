@@ -1,4 +1,5 @@
 /** Every run that was offered, with what is said for and against it. Pure. */
+import type { Matrix } from '../matrix/schema.js';
 import type { CountingRun } from './cells.js';
 import type { OfferedRun, Reason } from './decision.js';
 import type { FoundRun, GateInput } from './input.js';
@@ -24,7 +25,9 @@ export function offersOf(input: GateInput): Offer[] {
   const seen = new Set<string>();
   const offers = input.runs.map((found, index) => judgeOffer(input, found, index, seen));
   const counting = offers.flatMap((offer) =>
-    offer.counting !== null && offer.fits.includes(true) ? [offer.counting] : [],
+    offer.counting !== null && !offer.counting.isOnlyAgainst && offer.fits.includes(true)
+      ? [offer.counting]
+      : [],
   );
   const replaced = supersededRuns(counting, input.policy);
   return offers.map((offer, index) => {
@@ -42,18 +45,25 @@ function judgeOffer(input: GateInput, found: FoundRun, index: number, seen: Set<
     const against = failure === null ? [] : [failure];
     return { found, counting: null, against, notes: [], fits: none, unfit: none.map(() => []) };
   }
-  const { against, notes, arms } = judgeRun(input, run);
+  const { against, onlyAgainst, notes, arms } = judgeRun(input, run);
   // By signer, too: what another key signed again is another statement.
   const name = `${run.digest} ${run.statement.predicate.signer}`;
   if (seen.has(name)) against.push({ code: 'duplicate', message: 'the same run was found before' });
   seen.add(name);
-  const { require, machines } = input.policy;
-  const unfit = require.map((requirement, at) =>
-    judgeFit(run, requirement, machines, input.matrices[at] ?? null, arms),
+  const unfit = input.policy.require.map((requirement, at) =>
+    judgeFit(run, requirement, input, matrixOf(input, at), arms),
   );
   const fits = unfit.map((reasons) => reasons.length === 0);
-  const counting = against.length === 0 ? { index, run, arms } : null;
-  return { found, counting, against, notes, fits, unfit };
+  const counting = against.length === 0 ? { index, run, arms, isOnlyAgainst: onlyAgainst !== null } : null;
+  const why = (onlyAgainst ?? []).map(({ message }) => message).join('; ');
+  const told = why === '' ? [] : [{ code: 'only-against', message: `${why}: only what failed in it counts` }];
+  return { found, counting, against, notes: [...told, ...notes], fits, unfit };
+}
+
+function matrixOf({ matrices }: GateInput, requirement: number): Matrix {
+  const matrix = matrices[requirement];
+  if (matrix === undefined) throw new Error(`Requirement ${requirement} has no matrix.`);
+  return matrix;
 }
 
 /** As the decision shows it. */

@@ -28,7 +28,7 @@ export function parsePolicy(bytes: Buffer, where: string): GatePolicy {
   if (!parsed.success) throw policyFailed(where, `is no policy:\n${z.prettifyError(parsed.error)}`);
   const policy = parsed.data;
   const classes = Object.keys(policy.machines);
-  for (const [index, { machine, digest, file }] of policy.require.entries()) {
+  for (const [index, { machine }] of policy.require.entries()) {
     if (!classes.includes(machine)) {
       const near = suggest(machine, classes);
       const hint =
@@ -39,8 +39,6 @@ export function parsePolicy(bytes: Buffer, where: string): GatePolicy {
         hint,
       );
     }
-    if (digest !== undefined && file !== undefined)
-      throw policyFailed(where, `require.${index}: give a file or a digest, not both`);
   }
   return policy;
 }

@@ -6,12 +6,12 @@ import { TRUST_FILE } from '../manifest/trust-policy.js';
 import { nameSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
 
+/** A path below the root of the repository: no control characters, which no system call or output takes well. */
+const pathSchema = z.string().regex(/^\P{Cc}+$/u);
+
 /** A class of machines; a machine belongs to it when everything that is said here holds. */
 export const machineClassSchema = z.strictObject({
-  /**
-   * Ids of machines: what an honest signer cannot get wrong. Like all that is said here it is the signer's own word; only the trust
-   * policy binds a key to machines (`machines`).
-   */
+  /** Ids of machines, which an honest signer cannot get wrong; his key must be bound to machines by the trust policy. */
   ids: z.array(sha256Schema).min(1).optional(),
   /** Case-insensitive part of the CPU's model name. */
   cpu: z.string().min(1).optional(),
@@ -28,16 +28,14 @@ export const requirementSchema = z.strictObject({
    * Path of the matrix file in the same revision. A run must be of that matrix, as it is or put onto revisions (`qualify pr --matrix FILE`).
    * Absent for a built-in matrix of that name.
    */
-  file: z.string().min(1).optional(),
-  /** Instead of `file`: the digest of the matrix as it ran. It holds the names of the revisions too, so that it suits arms that stay. */
-  digest: sha256Schema.optional(),
+  file: pathSchema.optional(),
   /** Name of a class below `machines`. */
   machine: nameSchema,
   /** The least grade: rounds that every protected cell must have. */
   rounds: z.int().min(6).default(6),
   /** Protected cells by id, which must be there and pass whatever the matrix calls them; absent for all that the matrix requires. */
   cells: z.array(z.string()).min(1).optional(),
-  /** How many machines of the class must say so, each with a run of its own. */
+  /** How many machines of the class must say so, each with a run of its own by a key of its own. */
   machinesAtLeast: z.int().min(1).default(1),
 });
 
@@ -45,7 +43,7 @@ export const gatePolicySchema = z.strictObject({
   schemaVersion: z.literal(1),
   title: z.string().max(200).optional(),
   /** Path of the trust policy in the same revision. */
-  trust: z.string().default(TRUST_FILE),
+  trust: pathSchema.default(TRUST_FILE),
   /** The branch that changes are merged into. */
   base: z.string().default('main'),
   /** By how many commits the base of a run may be behind that branch. */

@@ -19,8 +19,8 @@ interface Rules {
   policy: GatePolicy;
   source: GateDecision['policy'];
   trust: TrustPolicy;
-  /** Of each requirement, in order; null where a digest names it. */
-  matrices: (Matrix | null)[];
+  /** Of each requirement, in order. */
+  matrices: Matrix[];
 }
 
 interface RulesOptions {
@@ -50,7 +50,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
   const { bytes, where } = await read(path);
   const policy = parsePolicy(bytes, where);
   const trust = await read(policy.trust);
-  const matrices: (Matrix | null)[] = [];
+  const matrices: Matrix[] = [];
   for (const requirement of policy.require) matrices.push(await readMatrix(requirement, where, read));
   return {
     policy,
@@ -68,14 +68,13 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
 
 /** A matrix that is known by its name only would be whatever the one who measures calls so, budgets and all. */
 async function readMatrix(
-  { matrix: name, file, digest }: Requirement,
+  { matrix: name, file }: Requirement,
   policy: string,
   read: (file: string) => Promise<{ bytes: Buffer; where: string }>,
-): Promise<Matrix | null> {
-  if (digest !== undefined) return null;
+): Promise<Matrix> {
   if (file === undefined) {
     if (builtInNames().includes(name)) return loadMatrix(name).matrix;
-    const hint = `Name its file in the same revision (file: matrices/${name}.yaml), or its digest.`;
+    const hint = `Name its file in the same revision (file: matrices/${name}.yaml).`;
     throw policyFailed(policy, `requires the matrix "${name}", which is not built in`, hint);
   }
   const { bytes, where } = await read(file);

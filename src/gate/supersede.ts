@@ -2,13 +2,9 @@
  * Which runs a later one replaces. Of several runs of one change the worst decides, so that measuring until one pleases cannot pay; but a
  * run that showed nothing left nothing to pick by, and may be repeated. Pure.
  */
-import type { VerdictName } from '../verdict/schema.js';
 import { type CountingRun, gateResultOf } from './cells.js';
-import { endOf } from './judge-run.js';
+import { endOf, STAYS } from './judge-run.js';
 import type { GatePolicy } from './policy.js';
-
-/** What of a run forbids its replacement. */
-const STAYS: readonly VerdictName[] = ['fail', 'parity-failed'];
 
 /** By index in the evidence, the index of the run that replaces it. */
 export function supersededRuns(

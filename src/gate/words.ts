@@ -68,6 +68,9 @@ export function runText({ path, session, signer, result, finishedAt }: OfferedRu
 export const usedWaivers = ({ waivers }: GateDecision): OfferedWaiver[] =>
   waivers.filter(({ applies }) => applies);
 
+/** Of a reason of a requirement that decides nothing. */
+export const OTHER_CELLS = 'other-cells';
+
 /** Where the rules came from: `qualify.policy.yaml of main at 0123456789ab`. */
 export function rulesText({ policy, base }: GateDecision): string {
   const digest = `sha256 ${policy.sha256.slice(0, 12)}`;

@@ -88,7 +88,7 @@ export const exists = (path: string, cause?: unknown): QualifyError =>
   });
 
 /** The real place of a path whose last part need not exist. */
-function realPlace(path: string): string {
+export function realPlace(path: string): string {
   try {
     return join(realpathSync(dirname(resolve(path))), basename(path));
   } catch {

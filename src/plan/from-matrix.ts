@@ -7,7 +7,7 @@ import { buildPlan, planDigest } from './build.js';
 import type { Plan } from './schema.js';
 
 /** The matrix put onto the plan's own revisions, as `qualify pr` and `qualify compare` do. */
-function ontoRevisionsOf(plan: Plan, matrix: Matrix): Matrix {
+export function ontoRevisionsOf(plan: Plan, matrix: Matrix): Matrix {
   const own = plan.arms.filter(({ control }) => control !== 'null');
   const arms = own.map(
     ({ name, revision, switches, control }): RevisionArm =>

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { harnessFolder } from '../harness.js';
 import type { Revision } from '../journal/entries.js';
+import { commitAt, MAIN_BRANCHES } from './commit-at.js';
 import { git, gitFailed, tryGit } from './git.js';
 import { SOURCE_FOLDERS, sourceTreeDigest, TEST_FOLDERS } from './source-tree.js';
 
@@ -25,14 +26,7 @@ export async function engineRepository(folder: string): Promise<string> {
 
 /** The commit that a name stands for. */
 async function commitOf(repository: string, name: string): Promise<string> {
-  const commit = await tryGit(
-    repository,
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${name}^{commit}`,
-  );
+  const commit = await commitAt(repository, name);
   if (commit === null) {
     throw gitFailed(
       `There is no revision "${name}" in ${repository}.`,
@@ -82,8 +76,6 @@ export async function revisionOfTree(requested: string, folder: string): Promise
   return { requested, commit: dirty ? null : commit, tree, dirty };
 }
 
-const MAIN_NAMES = ['origin/main', 'main', 'origin/master', 'master'];
-
 /**
  * Where a branch left main: the nearest merge base of `head` with any of the names main goes by, so that a stale local
  * `main` does not put other people's commits into the comparison.
@@ -92,7 +84,7 @@ const MAIN_NAMES = ['origin/main', 'main', 'origin/master', 'master'];
 export async function mergeBaseWithMain(repository: string, head: string): Promise<string> {
   const headCommit = await commitOf(repository, head);
   const bases = await Promise.all(
-    MAIN_NAMES.map((name) => tryGit(repository, 'merge-base', name, headCommit)),
+    MAIN_BRANCHES.map(({ ref }) => tryGit(repository, 'merge-base', ref, headCommit)),
   );
   const found = [...new Set(bases.filter((base) => base !== null))];
   const distances = await Promise.all(

@@ -7,38 +7,16 @@ import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
 import { decide } from '../../src/gate/decide.js';
-import type { GateDecision } from '../../src/gate/decision.js';
-import { type GateOptions, gate, gather } from '../../src/gate/gate.js';
+import { gather } from '../../src/gate/gate.js';
 import type { GateInput, VerifiedRun } from '../../src/gate/input.js';
 import { matrixDigest } from '../../src/matrix/digest.js';
 import { withRevisions } from '../../src/matrix/with-revisions.js';
 import { buildPlan } from '../../src/plan/build.js';
 import { type Challenge, challengeSeed } from '../../src/plan/challenge.js';
 import type { Plan } from '../../src/plan/schema.js';
-import { GateSite, trusted } from '../fixtures/gate-site.js';
-import { scratchFolder } from '../support/folder.js';
+import { type GateSite, trusted } from '../fixtures/gate-site.js';
+import { attacked, codesOf, losing, tryGate } from './try-gate.js';
 import { type Guard, importWithout } from './without-guard.js';
-
-/** A head that loses by 10 % in its second cell. */
-const losing = { headShare: (tokens: number) => (tokens === 64 ? 0.5 : 1.1) };
-
-const attacked = async (t: TestContext): Promise<GateSite> => GateSite.make(await scratchFolder(t));
-
-/** Tries an attack on files and git, with the gate and without a guard of it. */
-async function tryGate(
-  t: TestContext,
-  options: GateOptions,
-  expected: { result: GateDecision['result']; code?: string },
-  ...guards: Guard[]
-): Promise<void> {
-  const decision = await gate(options);
-  assert.equal(decision.result, expected.result);
-  assert.notEqual(decision.exitCode, 0);
-  if (expected.code !== undefined)
-    assert.ok(codesOf(decision).includes(expected.code), codesOf(decision).join());
-  const unguarded = await importWithout<{ gate: typeof gate }>(t, 'gate/gate', ...guards);
-  assert.ok(['pass', 'waived'].includes((await unguarded.gate(options)).result));
-}
 
 /** The same of what was read. */
 async function tryDecide(t: TestContext, input: GateInput, code: string, guard: Guard): Promise<void> {
@@ -48,9 +26,6 @@ async function tryDecide(t: TestContext, input: GateInput, code: string, guard: 
   const unguarded = await importWithout<{ decide: typeof decide }>(t, 'gate/decide', guard);
   assert.equal(unguarded.decide(input).result, 'pass');
 }
-
-const codesOf = ({ evidence, waivers }: GateDecision): string[] =>
-  [...evidence, ...waivers].flatMap(({ reasons }) => reasons.map(({ code }) => code));
 
 /** Of the matrix that the first requirement means, as a challenge has it. */
 function digestOf({ matrices: [matrix] }: GateInput): string {
@@ -167,7 +142,7 @@ test('a matrix of the same name with wider budgets passes for the one that is re
     { result: 'missing', code: 'wrong-matrix' },
     {
       module: 'gate/judge-requirement',
-      guard: 'const difference = differenceFrom(matrix, plan);',
+      guard: 'const difference = differenceFrom(ontoRevisionsOf(plan, matrix), plan);',
       instead: 'const difference = null;',
     },
   );

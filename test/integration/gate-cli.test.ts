@@ -187,9 +187,38 @@ describe('what cannot be read is a usage error with a remedy', () => {
     const rules = readFileSync(join(site.repository.folder, 'qualify.policy.yaml'), 'utf8');
     site.repository.write('qualify.policy.yaml', `${rules}maxAge: 3\n`);
     site.repository.commit('misspelt');
-    const { exitCode, stderr } = await gate();
+    const outputs = home.path('reports-before');
+    const names = ['gate.xml', 'gate.json', 'gate.md', 'gh/outputs.txt', 'gh/summary.md', 'gh/mine.txt'];
+    mkdirSync(join(outputs, 'gh'), { recursive: true });
+    for (const name of names) writeFileSync(join(outputs, name), 'green, of an earlier change');
+    const { exitCode, stderr } = await gate(
+      ...['--junit', join(outputs, 'gate.xml'), '--ctrf', join(outputs, 'gate.json')],
+      ...['--markdown', join(outputs, 'gate.md'), '--github', join(outputs, 'gh')],
+    );
     assert.equal(exitCode, 64);
     assert.match(stderr, /maxAge/);
+    assert.deepEqual(readdirSync(outputs), ['gh'], 'no report of an earlier gate stays');
+    assert.deepEqual(readdirSync(join(outputs, 'gh')), ['mine.txt']);
+  });
+
+  test('an output that is another output, or what the gate reads', async () => {
+    const run = readdirSync(join(site.manifests, '2026', 'losing')).map((name) =>
+      join(site.manifests, '2026', 'losing', name),
+    );
+    const [file = ''] = run.filter((path) => path.endsWith('verdict.json'));
+    for (const args of [
+      ['--junit', home.path('x.xml'), '--ctrf', `${home.path('x')}/../x.xml`],
+      ['--junit', home.path('gh', 'summary.md'), '--github', home.path('gh')],
+      ['--junit', file],
+      ['--junit', 'qualify.policy.yaml'],
+      ['--junit', 'qualify.trust.json'],
+      ['--markdown', home.path('signed', 'slow.waiver.json'), '--waivers', home.path('signed')],
+    ]) {
+      const { exitCode, stderr } = await gate(...args);
+      assert.equal(exitCode, 64, args.join(' '));
+      assert.match(stderr, /is named for two outputs|which the gate reads/);
+    }
+    assert.ok(existsSync(file) && existsSync(join(site.repository.folder, 'qualify.policy.yaml')));
   });
 
   test('a report that cannot be written ends with 15 and leaves nothing', async () => {

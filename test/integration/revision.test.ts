@@ -117,6 +117,23 @@ describe('merge base', () => {
     assert.equal(await mergeBaseWithMain(repository.folder, 'feature'), second);
   });
 
+  test('is of the branches that main goes by, and not of tags of their names', async (t) => {
+    const { repository, first } = await newRepository(t);
+    const second = repository.commit('second');
+    repository.git('update-ref', 'refs/remotes/origin/main', first);
+    repository.git('checkout', '--quiet', '-b', 'feature');
+    const third = repository.commit('third');
+    repository.commit('fourth');
+    repository.git('branch', '--force', 'main', first);
+    for (const name of ['main', 'origin/main']) repository.git('tag', name, third);
+    assert.equal(await mergeBaseWithMain(repository.folder, 'HEAD'), first);
+    assert.notEqual(second, first);
+    await assert.rejects(
+      resolveRevision('main', repository.folder),
+      refuses(64, /"main" stands for more than one thing .*refs\/heads\/main, .*refs\/tags\/main/),
+    );
+  });
+
   test('is refused for a head on main, and where there is no main', async (t) => {
     const { repository } = await newRepository(t);
     await assert.rejects(mergeBaseWithMain(repository.folder, 'HEAD'), refuses(64, /on main already/));

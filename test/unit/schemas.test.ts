@@ -102,7 +102,7 @@ async function realDocuments(
     'gate-policy': [policy],
     'gate-decision': [
       decide({
-        ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [null] },
+        ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [] },
         source: {
           path: 'qualify.policy.yaml',
           title: null,

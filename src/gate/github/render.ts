@@ -28,15 +28,17 @@ export interface GithubOptions {
   runUrl?: string;
 }
 
+/** What is written; `outputs.txt` has lines for `$GITHUB_OUTPUT`: `result` and `exit-code`. */
+export const GITHUB_FILES = [
+  'summary.md',
+  'comment.md',
+  'check-run.json',
+  'annotations.txt',
+  'outputs.txt',
+] as const;
+
 /** Contents by file name. */
-interface GithubFiles {
-  'summary.md': string;
-  'comment.md': string;
-  'check-run.json': string;
-  'annotations.txt': string;
-  /** Lines for `$GITHUB_OUTPUT`: `result` and `exit-code`. */
-  'outputs.txt': string;
-}
+type GithubFiles = Record<(typeof GITHUB_FILES)[number], string>;
 
 /** The first line of the comment, by which the next run finds it. The id is reduced to what cannot end an HTML comment. */
 export const markerOf = (id: string): string =>

@@ -13,7 +13,7 @@ import type { GateInput, VerifiedRun } from '../../../src/gate/input.js';
 import { type GatePolicy, gatePolicySchema } from '../../../src/gate/policy.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import { type VerdictName, verdictNames } from '../../../src/verdict/schema.js';
-import { GateSite, NOW } from '../../fixtures/gate-site.js';
+import { GateSite, NOW, trusted } from '../../fixtures/gate-site.js';
 
 let folder = '';
 let site: GateSite;
@@ -276,12 +276,15 @@ describe('of several runs', () => {
     assert.equal(decision.requirements[0]?.reasons[0]?.code, 'session-incomplete');
   });
 
-  test('two machines are asked for by their ids, and what failed on one needs no second', () => {
+  test('two machines are asked for by their ids and keys, and what failed on one needs no second', () => {
     const require = [{ matrix: 'fixture', machine: 'any', machinesAtLeast: 2 }];
     const on = (machine: string | undefined, result: VerdictName = 'pass'): GateDecision =>
       decided((input) => {
         input.policy = policyOf({ require });
-        add(input, another(first(input), 10, result, machine));
+        const run = another(first(input), 10, result, machine);
+        input.trust.keys.push(trusted(site.stranger, 'observer'));
+        run.statement.predicate.signer = site.stranger.publicKey.keyId;
+        add(input, run);
       });
     assert.equal(on(sha256('second')).result, 'pass');
     assert.equal(on(undefined).result, 'missing');
