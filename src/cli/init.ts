@@ -145,13 +145,16 @@ const noEngine = (message: string): QualifyError =>
     hint: 'Call it in a repository with native/CMakeLists.txt and kernels/, or compare with llama.cpp: --engine node-llama-cpp',
   });
 
-/** The branch that changes are merged into, as far as git knows it here. */
+/** The branch that changes are merged into, as far as git knows it here: that of the remote, the only one there is, or one of the usual names. */
 async function mainBranch(root: string): Promise<string> {
   const remote = await tryGit(root, 'symbolic-ref', '--short', 'refs/remotes/origin/HEAD');
   if (remote !== null) return remote.replace(/^origin\//, '');
-  for (const name of ['main', 'master'])
-    if ((await tryGit(root, 'rev-parse', '--verify', '--quiet', `refs/heads/${name}`)) !== null) return name;
-  return 'main';
+  const current = await tryGit(root, 'symbolic-ref', '--short', 'HEAD');
+  const listed = (await tryGit(root, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')) ?? '';
+  const branches = listed.split('\n').filter((name) => name !== '');
+  // Before the first commit the current branch is there by name only.
+  if (current !== null && branches.every((name) => name === current)) return current;
+  return ['main', 'master'].find((name) => branches.includes(name)) ?? 'main';
 }
 
 function toText({ files, next }: Written): string {

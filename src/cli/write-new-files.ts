@@ -31,6 +31,17 @@ const exists = (paths: readonly string[], cause?: unknown): QualifyError =>
     cause,
   });
 
+/** A link on the way would have the files written elsewhere, outside of the root perhaps. */
+async function refuseLinks(root: string, path: string): Promise<void> {
+  for (let folder = dirname(path); folder !== '.'; folder = dirname(folder))
+    if ((await lstat(join(root, folder)).catch(() => null))?.isSymbolicLink())
+      throw new QualifyError('ERR_QUALIFY_EXISTS', `${folder} is a link; nothing was written`, {
+        exit: 'usage',
+        where: join(root, folder),
+        hint: 'Put a folder in its place: what is written belongs into the repository.',
+      });
+}
+
 /**
  * Writes all files or none. Without `replace` a file that turned up meanwhile is left as it is; with it, files are replaced one by one.
  * @throws QualifyError ERR_QUALIFY_EXISTS (exit 64), ERR_QUALIFY_INIT (exit 15) with what the system says
@@ -45,6 +56,7 @@ export async function writeNewFiles(
   try {
     for (const { path: name, text } of files) {
       const path = join(root, name);
+      await refuseLinks(root, name);
       makeFolder(dirname(path));
       const draft = `${path}.${randomUUID()}.partial`;
       drafts.push({ draft, path, name });

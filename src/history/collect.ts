@@ -2,10 +2,13 @@
 import { relative } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
+import { readRegular } from '../manifest/evidence-index.js';
 import { NO_KEYS } from '../manifest/no-keys.js';
+import { parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
 import { verifyRun } from '../manifest/verify.js';
+import { verdictSchema } from '../verdict/schema.js';
 import { type ReadIndex, readIndex, writeIndex } from './index-file.js';
-import { type GoodLine, lineOf, type RunLine, type Seen } from './run-line.js';
+import { agrees, type GoodLine, lineOf, type RunLine, type Seen } from './run-line.js';
 import { findRuns, stampOf } from './scan.js';
 
 interface CollectOptions {
@@ -49,6 +52,16 @@ async function check(seen: Seen, runFolder: string): Promise<RunLine> {
   }
 }
 
+/** Whether what the index has of a run is what its folder says. A line of a refused run says nothing that could be compared. */
+async function isAsThere(line: RunLine, runFolder: string): Promise<boolean> {
+  if (!line.holds) return true;
+  try {
+    return agrees(line, parseJson(VERDICT_FILE, await readRegular(runFolder, VERDICT_FILE), verdictSchema));
+  } catch {
+    return false;
+  }
+}
+
 async function lookAt(
   runFolder: string,
   root: string,
@@ -65,7 +78,8 @@ async function lookAt(
     return { line: { ...line, message: (error as Error).message }, isNew: true };
   }
   const before = known.get(folder);
-  if (before?.stamp === stamp && before.checkedBy === harnessVersion) return { line: before, isNew: false };
+  if (before?.stamp === stamp && before.checkedBy === harnessVersion && (await isAsThere(before, runFolder)))
+    return { line: before, isNew: false };
   onCheck();
   const line = await check({ ...seen, stamp }, runFolder);
   // What changed while it was checked is checked again the next time.

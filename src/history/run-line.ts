@@ -1,4 +1,5 @@
 /** One past run as the history keeps it: a line of the index. Everything in it was drawn from a run folder that verified. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { launchesOf, observe } from '../analysis/observations.js';
 import { summaryOf } from '../analysis/summary.js';
@@ -14,6 +15,7 @@ import {
   type CellVerdict,
   comparisonSchema,
   effectSchema,
+  type Verdict,
   verdictNameSchema,
 } from '../verdict/schema.js';
 
@@ -186,3 +188,18 @@ export function lineOf(seen: Seen, { statement, record, signer }: Verification):
     cells: record.verdict.cells.map((cell) => cellOf(record, cell)),
   };
 }
+
+/** Whether a line of the index says what the verdict in the folder does: session, matrix, result, and what became of each cell. */
+export const agrees = (line: GoodLine, verdict: Verdict): boolean =>
+  isDeepStrictEqual(
+    [line.session, line.matrix, line.result, line.exitCode, line.cells.map(factsOf)],
+    [
+      verdict.session,
+      { name: verdict.matrix.name, digest: verdict.matrix.digest },
+      verdict.result,
+      verdict.exitCode,
+      verdict.cells.map(factsOf),
+    ],
+  );
+
+const factsOf = ({ id, required, verdict }: LineCell | CellVerdict) => [id, required, verdict];

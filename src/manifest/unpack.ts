@@ -1,10 +1,13 @@
 /** From an archive to a run folder: as a place that stays (`unpackRun`), or for as long as something works on it (`withRunFolder`). */
-import { lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { lstat, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { guardPath } from '../machine/guard.js';
 import { exists, unwritable } from '../machine/write-new.js';
-import { makeTemporaryFolder } from '../make-folder.js';
+import { temporary } from '../make-folder.js';
 import { readRegular } from './evidence-index.js';
 import type { Extracted, ExtractOptions } from './extract-archive.js';
 import { PLAN_FILE, parseJson } from './run-folder.js';
@@ -32,7 +35,7 @@ export async function unpackRun(
 ): Promise<UnpackedRun> {
   if (out !== undefined) await requireNothing(out);
   const beside = out === undefined ? '.' : dirname(out);
-  return inScratch(await scratchBeside(resolve(beside)), async (scratch) => {
+  return inScratch(scratchBeside(resolve(beside)), async (scratch) => {
     const { extractArchive } = await archives();
     const extracted = await extractArchive(archive, scratch, options);
     const folder = join(scratch, extracted.session);
@@ -60,8 +63,7 @@ export async function withRunFolder<T>(
   const found = await stat(path).catch(() => null);
   // What is not there, `work` complains of as of any folder.
   if (!found?.isFile()) return work(path);
-  const scratch = makeTemporaryFolder('qualify-unpack-');
-  return inScratch(scratch, async () => {
+  return inScratch(scratchInTemporary(), async (scratch) => {
     const { extractArchive } = await archives();
     const { session } = await extractArchive(path, scratch, options);
     const folder = join(scratch, session);
@@ -90,18 +92,52 @@ async function requireNothing(path: string): Promise<void> {
   if ((await lstat(path).catch(() => null)) !== null) throw exists(path);
 }
 
-/** Beside what it will be, so that a rename is enough; open to nobody else until then. */
-const scratchBeside = (folder: string): Promise<string> =>
-  mkdtemp(join(folder, '.qualify-unpack-')).catch((error: unknown) => {
-    throw unwritable(folder, error);
-  });
+/** A folder that is to be made, and how. */
+interface Scratch {
+  path: string;
+  make: () => void;
+}
 
-async function inScratch<T>(scratch: string, work: (scratch: string) => Promise<T>): Promise<T> {
-  const dismissGuard = guardPath(scratch);
+const makePrivate = (path: string): void => mkdirSync(path, { mode: 0o700 });
+
+/** Beside what it will be, so that a rename is enough; open to nobody else until then. */
+function scratchBeside(folder: string): Scratch {
+  const path = join(folder, `.qualify-unpack-${randomUUID()}`);
+  const make = (): void => {
+    try {
+      makePrivate(path);
+    } catch (error) {
+      throw unwritable(folder, error);
+    }
+  };
+  return { path, make };
+}
+
+function scratchInTemporary(): Scratch {
+  const path = join(tmpdir(), `qualify-unpack-${randomUUID()}`);
+  return { path, make: () => temporary(() => makePrivate(path)) };
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A signal takes the folder along and then ends as it would have; the guard, which is there first, sees to `kill -9`. */
+async function inScratch<T>({ path, make }: Scratch, work: (scratch: string) => Promise<T>): Promise<T> {
+  const dismissGuard = guardPath(path);
+  const end = (signal: NodeJS.Signals): void => {
+    try {
+      rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+    } finally {
+      for (const name of SIGNALS) process.off(name, end);
+      process.kill(process.pid, signal);
+    }
+  };
+  for (const name of SIGNALS) process.on(name, end);
   try {
-    return await work(scratch);
+    make();
+    return await work(path);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await rm(path, { recursive: true, force: true });
+    for (const name of SIGNALS) process.off(name, end);
     dismissGuard();
   }
 }

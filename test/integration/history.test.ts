@@ -91,14 +91,35 @@ describe('qualify history', () => {
     assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
   });
 
-  test('takes from the index what did not change: a line that lies is believed until --rebuild', async (t) => {
+  test('takes from the index what did not change: a line that lies about what no verdict has is believed until --rebuild', async (t) => {
     const home = await withRuns(t, 1);
     await history(home);
     const index = readFileSync(home.path(INDEX), 'utf8');
-    writeFileSync(home.path(INDEX), index.replace('"session":"session-00"', '"session":"session-99"'));
-    assert.match((await history(home)).stdout, /session-99/);
-    assert.match((await history(home, '--rebuild')).stdout, /session-00/);
+    const lying = index.replace(/"kernel":"[^"]*"/, '"kernel":"another"');
+    assert.notEqual(lying, index);
+    writeFileSync(home.path(INDEX), lying);
+    await history(home);
+    assert.equal(readFileSync(home.path(INDEX), 'utf8'), lying);
+    await history(home, '--rebuild');
+    assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
   });
+
+  for (const [from, to] of [
+    [/"session":"session-00"/, '"session":"session-99"'],
+    [/"result":"[a-z-]+"/, '"result":"contaminated"'],
+    [/"required":true,"verdict":"[a-z-]+"/, '"required":true,"verdict":"contaminated"'],
+  ] as const)
+    test(`checks a run again whose line says ${to} and whose verdict does not`, async (t) => {
+      const home = await withRuns(t, 1);
+      await history(home);
+      const index = readFileSync(home.path(INDEX), 'utf8');
+      const lying = index.replace(from, to);
+      assert.notEqual(lying, index);
+      writeFileSync(home.path(INDEX), lying);
+      const { stdout } = await history(home);
+      assert.doesNotMatch(stdout, /session-99|contaminated/);
+      assert.equal(readFileSync(home.path(INDEX), 'utf8'), index);
+    });
 
   test('notices a run that changed after it was checked, and names it with the reason', async (t) => {
     const home = await withRuns(t, 2);

@@ -76,6 +76,21 @@ test('a repository with an engine gets files that pass every check of their own'
   assert.equal(JSON.parse(gate.stdout).result, 'missing');
 });
 
+test('the policy is for the branch that there is', async () => {
+  const baseOf = async (repository: Repository): Promise<string> => {
+    assert.equal((await init(repository.folder, '--force')).exitCode, 0);
+    const text = readFileSync(join(repository.folder, 'qualify.policy.yaml'), 'utf8');
+    return gatePolicySchema.parse(parse(text)).base;
+  };
+  const repository = engineRepository();
+  repository.git('branch', '--move', 'main', 'trunk');
+  assert.equal(await baseOf(repository), 'trunk');
+  repository.git('branch', 'main');
+  assert.equal(await baseOf(repository), 'main');
+  repository.git('symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/trunk');
+  assert.equal(await baseOf(repository), 'trunk');
+});
+
 test('what is there is named, and then nothing at all is written, a key neither', async () => {
   for (const path of ['qualify.trust.json', WORKFLOWS[2] ?? '']) {
     const repository = engineRepository();

@@ -59,7 +59,7 @@ test('says that an archive does not hold with 16, and leaves nothing', async (t)
   assert.deepEqual(readdirSync(home.folder), names);
 });
 
-for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
   test(`leaves nothing when ${signal} ends it while it unpacks`, async (t) => {
     const home = await sealedRun(t);
     assert.equal((await home.run('pack', 'run', '--out', 'a.tar')).exitCode, 0);

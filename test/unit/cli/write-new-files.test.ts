@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -32,4 +40,18 @@ test('where asked for, files are replaced and no draft is left', async () => {
   await writeNewFiles(root, files, true);
   assert.equal(readFileSync(join(root, 'two'), 'utf8'), '2');
   assert.deepEqual([readdirSync(root).toSorted(), readdirSync(join(root, 'a'))], [['a', 'two'], ['one']]);
+});
+
+test('a folder that is a link is refused, with and without force, and nothing is written anywhere', async () => {
+  const root = join(folder, 'linked');
+  const outside = join(folder, 'outside');
+  for (const path of [root, outside]) mkdirSync(path);
+  symlinkSync(outside, join(root, 'a'));
+  for (const replace of [false, true])
+    for (const order of [files, files.toReversed()])
+      await assert.rejects(writeNewFiles(root, order, replace), {
+        code: 'ERR_QUALIFY_EXISTS',
+        message: /^a is a link/,
+      });
+  assert.deepEqual([readdirSync(root), readdirSync(outside)], [['a'], []]);
 });
