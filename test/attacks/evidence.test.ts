@@ -168,7 +168,7 @@ for (const file of [MANIFEST, BUNDLE, KEY, INDEX]) {
     truncateSync(join(run, file), 3 * 2 ** 30);
     const options = { keyFolder: join(victim.folder, 'no-keys') };
     // Without the guard it is no answer of the verifier that comes, but an error of the runtime, after it took the memory that there is.
-    const unguarded = await verifierWithout(context, [guard('if (size > MOST_BYTES)', 'if (false)')]);
+    const unguarded = await verifierWithout(context, [guard('if (sizeBytes > MOST_BYTES)', 'if (false)')]);
     await assert.rejects(unguarded.verifyRun(run, options), { code: 'ERR_FS_FILE_TOO_LARGE' });
     await refused(run, options, file, /is 3221225472 bytes long; at most 268435456 are read/);
   });
