@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { renderCtrf } from '../gate/ctrf.js';
+import { WAIVERS_FOLDER } from '../gate/find-waivers.js';
 import { gate } from '../gate/gate.js';
 import { renderSummary } from '../gate/github/render.js';
 import { writeGithub } from '../gate/github/write.js';
@@ -69,7 +70,7 @@ export function register(program: Command): void {
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const manifests = options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder));
-      const waivers = options.waivers ?? ['waivers'].filter((folder) => existsSync(folder));
+      const waivers = options.waivers ?? [WAIVERS_FOLDER].filter((folder) => existsSync(folder));
       const { repository, challenge: challenges = [], attestations = [] } = options;
       const rules = [options.policy, TRUST_FILE].map((path) => join(repository, path));
       await clearOutputs({

@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { QualifyError } from '../errors.js';
+import { POLICY_FILE } from '../gate/policy.js';
 import { sshLine } from '../manifest/public-key.js';
 import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
+import { wrap } from '../report/wrap.js';
 import { tryGit } from '../revision/git.js';
 import { SOURCE_FOLDERS } from '../revision/source-tree.js';
 import { filesOfGate, filesOfPeer, MATRIX_FILE } from './init-files.js';
@@ -96,10 +98,19 @@ async function initGate(root: string, action: string | undefined, replace: boole
     files: files.map(({ path }) => path),
     next: [
       {
-        command: `qualify pr --matrix ${MATRIX_FILE}`,
-        what: 'compare HEAD with where it left the main branch',
+        command:
+          `qualify challenge --repository . --head HEAD --base ${shellWord(branch)} ` +
+          `--matrix ${MATRIX_FILE} --policy ${POLICY_FILE} --out question.json`,
+        what: 'on a branch with a change of the engine: ask about it, as the policy requires',
       },
-      { command: 'qualify gate --head HEAD --policy-from-disk', what: 'what the gate would say of it' },
+      {
+        command: `qualify pr --challenge question.json --matrix ${MATRIX_FILE}`,
+        what: 'answer: measure the change against what it is to be merged into',
+      },
+      {
+        command: 'qualify gate --head HEAD --policy-from-disk --challenge question.json',
+        what: 'what the gate would say of it',
+      },
       { command: 'qualify calibrate', what: 'how small a slowdown this machine can judge' },
     ],
   };
@@ -157,13 +168,16 @@ async function mainBranch(root: string): Promise<string> {
   return ['main', 'master'].find((name) => branches.includes(name)) ?? 'main';
 }
 
+/** A name as one word of a POSIX shell. */
+const shellWord = (name: string): string =>
+  /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
 function toText({ files, next }: Written): string {
-  const width = Math.max(...next.map(({ command }) => command.length));
   return [
     'wrote',
     ...files.map((path) => `  ${path}`),
     'next',
-    ...next.map(({ command, what }) => `  ${command.padEnd(width)}  ${what}`),
+    ...next.flatMap(({ command, what }) => [`  # ${what}`, `  ${wrap(command, 72).join(' \\\n    ')}`]),
     '',
   ].join('\n');
 }

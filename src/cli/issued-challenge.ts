@@ -30,14 +30,29 @@ export function issuedChallenge({ challenge: path, matrix: name }: Flags): Issue
   const isAtHand = name !== undefined || builtInNames().includes(challenge.matrix.name);
   const matrix = isAtHand ? loadRealMatrix(name ?? challenge.matrix.name) : null;
   if (matrix !== null && isAsked(matrix, challenge)) return { challenge, matrix };
-  const { name: asked, digest } = challenge.matrix;
-  throw new QualifyError(
-    'ERR_QUALIFY_CHALLENGE_MATRIX',
-    `${path} asks for the matrix ${asked} (sha256 ${digest.slice(0, 12)}), and ` +
-      `${matrix === null ? 'that is not built in' : `${name ?? 'the built-in one'} is another`}.`,
-    { exit: 'usage', where: path, hint: 'Give the file that the challenge was issued for: --matrix FILE.' },
+  throw notAtHand(
+    path,
+    challenge,
+    matrix === null ? 'that is not built in' : `${name ?? 'the built-in one'} is another`,
   );
 }
+
+/**
+ * The name of the built-in matrix that a challenge asks for.
+ * @throws QualifyError `ERR_QUALIFY_CHALLENGE_MATRIX` (exit 64) when none has that name: then it takes `--matrix`
+ */
+export function builtInAsked(path: string, challenge: Challenge): string {
+  const { name } = challenge.matrix;
+  if (builtInNames().includes(name)) return name;
+  throw notAtHand(path, challenge, 'that is not built in');
+}
+
+const notAtHand = (path: string, { matrix: { name, digest } }: Challenge, why: string): QualifyError =>
+  new QualifyError(
+    'ERR_QUALIFY_CHALLENGE_MATRIX',
+    `${path} asks for the matrix ${name} (sha256 ${digest.slice(0, 12)}), and ${why}.`,
+    { exit: 'usage', where: path, hint: 'Give the file that the challenge was issued for: --matrix FILE.' },
+  );
 
 const isAsked = (matrix: Matrix, { matrix: { name, digest } }: Challenge): boolean =>
   matrix.name === name && matrixDigest(matrix) === digest;

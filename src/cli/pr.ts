@@ -5,6 +5,7 @@ import { withLeverOff } from '../matrix/lever-off.js';
 import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
 import type { Asked } from '../session/answer-challenge.js';
 import { BISECT_OPTION, gitBisectCode } from './git-bisect.js';
+import { builtInAsked } from './issued-challenge.js';
 import { leverOption } from './options.js';
 import { note } from './output.js';
 import { loadRealMatrix } from './real-matrix.js';
@@ -33,7 +34,7 @@ export function register(program: Command): void {
       .addHelpText('after', LEVER_HELP)
       .addHelpText(
         'after',
-        '\nWith --challenge, base, head and matrix are those that it asks for, where they\nare not given.',
+        '\nWith --challenge, base, head and matrix are those that it asks for, where they\nare not given; a matrix that is not built in takes --matrix FILE.',
       ),
   ).action(async (flags: PrFlags) => {
     const repository = await engineRepository(process.cwd());
@@ -63,7 +64,7 @@ interface Compared {
 async function whatToCompare(flags: PrFlags, repository: string): Promise<Compared> {
   if (flags.challenge !== undefined) {
     const challenge = readChallenge(flags.challenge);
-    const matrix = flags.matrix ?? challenge.matrix.name;
+    const matrix = flags.matrix ?? builtInAsked(flags.challenge, challenge);
     return {
       head: flags.head ?? challenge.head,
       base: flags.base ?? challenge.base,

@@ -1,9 +1,11 @@
 /** `qualify waive`: a maintainer signs that one cell of one change may pass in spite of its result. */
+import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { headOf, repositoryAt } from '../gate/commits.js';
 import { WAIVER_ENDING } from '../gate/find-waivers.js';
 import { MOST_WAIVER_DAYS, signWaiver } from '../gate/waiver.js';
-import { writeNew } from '../machine/write-new.js';
+import { unwritable, writeNew } from '../machine/write-new.js';
+import { makeFolder } from '../make-folder.js';
 import { loadSigningKey } from '../manifest/signing-key.js';
 import { nameSchema } from '../matrix/schema.js';
 import { durationUpTo } from './options.js';
@@ -50,10 +52,19 @@ export function register(program: Command): void {
       const now = Date.now();
       const expiresAt = new Date(now + options.expires).toISOString();
       const terms = { matrix, cell, reason, head, issuedAt: new Date(now).toISOString(), expiresAt };
+      makeFolderOf(out);
       await writeNew(out, await signWaiver(terms, key));
       if (!out.endsWith(WAIVER_ENDING)) note(`The gate reads only files that end in ${WAIVER_ENDING}.`);
       answer(`${out}: ${cell} of ${matrix} at ${head.commit}, until ${expiresAt}, by ${key.publicKey.keyId}`);
     });
+}
+
+function makeFolderOf(path: string): void {
+  try {
+    makeFolder(dirname(path));
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
 }
 
 function parseName(text: string): string {

@@ -27,7 +27,11 @@ export async function regularAt(path: string): Promise<boolean> {
 export async function writeAnswer(path: string, text: string, { inFolder = false } = {}): Promise<void> {
   await regularAt(path);
   const explain = (error: unknown): QualifyError => unanswerable(path, error);
-  if (inFolder) makeFolder(dirname(path));
+  try {
+    if (inFolder) makeFolder(dirname(path));
+  } catch (error) {
+    throw explain(error);
+  }
   await writeBeside(path, (write) => write(Buffer.from(text)), { place: rename, explain });
   note(`Written: ${path}`);
 }

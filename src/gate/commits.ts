@@ -3,6 +3,7 @@ import type { Statement } from '../manifest/statement.js';
 import { commitAt, MAIN_BRANCHES } from '../revision/commit-at.js';
 import { gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
+import { WAIVER_ENDING, WAIVERS_FOLDER } from './find-waivers.js';
 import type { CommitFacts } from './input.js';
 import { armsOf, commitOf, commitsOf, referenceOf } from './run-subject.js';
 
@@ -42,7 +43,8 @@ const noCommit = (repository: string, name: string) =>
   );
 
 /**
- * The facts of every commit that some statements name.
+ * The facts of every commit that some statements name. Commits of the base branch that touch nothing but `rules` (files below the
+ * root that a gate reads) and waivers do not put a run behind: no engine is another for them.
  * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone where a run of head is of another base: commits that are not
  *   there would not be counted
  */
@@ -51,6 +53,7 @@ export async function factsOf(
   statements: readonly Statement[],
   base: string,
   head: string,
+  rules: readonly string[],
 ): Promise<Map<string, CommitFacts>> {
   const isElsewhere = (statement: Statement): boolean =>
     commitOf(referenceOf(statement)) !== base && armsOf(statement, (commit) => commit === head).length > 0;
@@ -64,17 +67,42 @@ export async function factsOf(
     );
   const facts = new Map<string, CommitFacts>();
   for (const commit of new Set(statements.flatMap(commitsOf)))
-    facts.set(commit, await factsAt(repository, commit, base, head));
+    facts.set(commit, await factsAt(repository, commit, { base, head, rules }));
   return facts;
 }
 
-async function factsAt(repository: string, commit: string, base: string, head: string): Promise<CommitFacts> {
+async function factsAt(
+  repository: string,
+  commit: string,
+  { base, head, rules }: { base: string; head: string; rules: readonly string[] },
+): Promise<CommitFacts> {
   const tree = await treeAt(repository, commit);
   if (tree === null) return { tree, behindBase: null, isInHead: false };
   const isIn = async (of: string): Promise<boolean> =>
     (await tryGit(repository, 'merge-base', '--is-ancestor', commit, of)) !== null;
   const behind = (await isIn(base))
-    ? await tryGit(repository, 'rev-list', '--count', `${commit}..${base}`)
+    ? await countBehind(repository, commit, base, ['--', ...pathsBut(rules)])
     : null;
-  return { tree, behindBase: behind === null ? null : Number(behind), isInHead: await isIn(head) };
+  return { tree, behindBase: behind, isInHead: await isIn(head) };
 }
+
+/** By how many commits `commit` is behind, of those that touch the paths. Trees decide whether it is at all: git counts no merge that took one side. */
+async function countBehind(
+  repository: string,
+  commit: string,
+  base: string,
+  paths: readonly string[],
+): Promise<number | null> {
+  const diff = ['diff-tree', '--quiet', '-r', '--ignore-submodules=none', commit, base, ...paths];
+  if ((await tryGit(repository, ...diff)) !== null) return 0;
+  const range = `${commit}..${base}`;
+  const count = await tryGit(repository, 'rev-list', '--count', '--full-history', range, ...paths);
+  return count === null ? null : Math.max(1, Number(count));
+}
+
+/** Git's words for everything below the root but waivers and these files. */
+const pathsBut = (files: readonly string[]): string[] => [
+  ':(top)',
+  `:(top,exclude,glob)${WAIVERS_FOLDER}/*${WAIVER_ENDING}`,
+  ...files.map((path) => `:(top,exclude,literal)${path}`),
+];

@@ -10,6 +10,8 @@ import { openWaiver } from './waiver.js';
 
 /** What a waiver's file is called: `NAME.waiver.json`. */
 export const WAIVER_ENDING = '.waiver.json';
+/** Where they lie in a repository, unless `--waivers` names other folders. */
+export const WAIVERS_FOLDER = 'waivers';
 const MOST_BYTES = 65_536;
 
 /** @throws QualifyError `ERR_QUALIFY_GATE_FOLDER` (exit 64) when there is no such folder */

@@ -79,7 +79,10 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     matrices: rules.matrices,
     head,
     base,
-    commits: await factsOf(repository, statements, base.commit, head.commit),
+    commits: await factsOf(repository, statements, base.commit, head.commit, [
+      options.policy,
+      rules.policy.trust,
+    ]),
     runs,
     waivers,
     challenges: options.challenges.map(readChallenge),

@@ -32,5 +32,5 @@ function fill(testCase: TestCase, { result, type, message, lines, waiver }: Gate
   if (result === 'refused' || result === 'invalid') testCase.error(text, type);
   else if (result !== 'pass' && result !== 'waived') testCase.failure(text, type);
   // The library splits only the first end of character data; the rest would be markup.
-  testCase.standardOutput([text, ...lines.map(plainText)].join('\n').replaceAll(']]>', ']] >'));
+  testCase.standardOutput([...new Set([text, ...lines.map(plainText)])].join('\n').replaceAll(']]>', ']] >'));
 }

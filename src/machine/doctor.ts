@@ -127,6 +127,7 @@ export async function examine(): Promise<Finding[]> {
     { check: 'governor', ...checkGovernor(machine) },
     { check: 'load', ...checkLoad(loadavg()[0] ?? 0, availableParallelism()) },
     { check: 'swap', ...checkSwap(swapUsed) },
+    { check: 'machine', ...info(machine.id) },
     { check: 'memory', ...checkMemory(availableBytes()) },
     { check: 'disk', ...checkDisk(existing(cacheFolder())) },
     { check: 'gpus', ...checkGpus(machine) },

@@ -119,6 +119,11 @@ describe('a session that would not answer its challenge', () => {
       ['head alone', /as head, and main is/, [...pr, path, '--head', 'main']],
       ['another matrix', /asks for the matrix fake \(sha256 a{12}\)/, [...pr, strict]],
       ['a built-in one', /and this is smoke/, [...pr, path, '--matrix', 'smoke']],
+      [
+        'a matrix that is no built-in one',
+        /asks for the matrix fake .*not built in.*--matrix FILE/,
+        ['pr', '--out', home.path('run'), '--challenge', path],
+      ],
       ['a seed', /cannot be used with option '--seed/, [...pr, path, '--seed', 'x']],
       ['rounds', /cannot be used with option '--rounds/, [...pr, path, '--rounds', '2']],
       ['cells', /cannot be used with option '--cell/, [...pr, path, '--cell', '64/32']],

@@ -74,7 +74,8 @@ describe('with a run that loses a cell', () => {
   });
 
   test('is waived by a maintainer, and says so first', async () => {
-    const waivers = empty('signed');
+    // The folder is not there yet.
+    const waivers = home.path('signed', 'deep');
     const path = join(waivers, 'slow.waiver.json');
     const waive = (...more: string[]): Promise<CliResult> =>
       home.start(
@@ -86,10 +87,33 @@ describe('with a run that loses a cell', () => {
     assert.equal(first.exitCode, 0, first.stderr);
     assert.equal((await waive(...terms)).exitCode, 64, 'a waiver is not replaced');
     assert.deepEqual(readdirSync(waivers), ['slow.waiver.json']);
+    const nowhere = await waive(...terms, '--out', '/proc/nowhere/a.waiver.json');
+    assert.equal(nowhere.exitCode, 15, nowhere.stderr);
+    assert.match(nowhere.stderr, /ERR_QUALIFY_UNWRITABLE/);
     const { exitCode, stdout } = await gate('--waivers', waivers);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^WAIVED \(exit 0\)/);
     assert.match(stdout, /until the next one lands/);
+  });
+
+  test('a waiver, trust and rules that are committed to main leave the run as new as it was', async () => {
+    const { repository } = site;
+    const before = repository.git('rev-parse', 'main');
+    repository.git('checkout', '--quiet', 'main');
+    repository.write(
+      'waivers/slow.waiver.json',
+      readFileSync(home.path('signed/deep/slow.waiver.json'), 'utf8'),
+    );
+    const trust = readFileSync(join(repository.folder, 'qualify.trust.json'), 'utf8');
+    repository.write('qualify.trust.json', `${trust}\n`);
+    repository.commit('waived');
+    const waived = await gate();
+    assert.equal(waived.exitCode, 0, waived.stdout);
+    assert.match(waived.stdout, /^WAIVED/);
+    repository.write('matrices/other.yaml', 'not what decides who may speak\n');
+    repository.commit('something else');
+    assert.equal((await gate()).exitCode, 12, 'now it is behind');
+    repository.git('reset', '--quiet', '--hard', before);
   });
 
   test('a changed byte of a waiver makes it none', async () => {
@@ -212,7 +236,7 @@ describe('what cannot be read is a usage error with a remedy', () => {
       ['--junit', file],
       ['--junit', 'qualify.policy.yaml'],
       ['--junit', 'qualify.trust.json'],
-      ['--markdown', home.path('signed', 'slow.waiver.json'), '--waivers', home.path('signed')],
+      ['--markdown', home.path('signed', 'deep', 'slow.waiver.json'), '--waivers', home.path('signed')],
     ]) {
       const { exitCode, stderr } = await gate(...args);
       assert.equal(exitCode, 64, args.join(' '));

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
+import { sha256 } from '../../src/digest.js';
 import { gatePolicySchema } from '../../src/gate/policy.js';
 import { trustPolicySchema } from '../../src/manifest/trust-policy.js';
 import { Repository } from '../support/repository.js';
@@ -40,7 +41,7 @@ test('a repository with an engine gets files that pass every check of their own'
   const done = await init(join(repository.folder, 'deep'));
   assert.deepEqual([done.exitCode, done.stdout.split('\n')[0]], [0, 'wrote'], done.stderr);
   for (const path of FILES) assert.ok(done.stdout.includes(`  ${path}\n`), path);
-  assert.match(done.stdout, /^next\n {2}qualify pr --matrix qualify\.matrix\.yaml {2}/m);
+  assert.match(done.stdout, /^ {2}qualify pr --challenge question\.json --matrix qualify\.matrix\.yaml$/m);
   assert.match(done.stderr, /made the key SHA256:/);
   for (const line of done.stdout.split('\n')) assert.ok(line.length <= 100, line);
   const read = (path: string): string => readFileSync(join(repository.folder, path), 'utf8');
@@ -74,6 +75,29 @@ test('a repository with an engine gets files that pass every check of their own'
   }).finished;
   assert.equal(gate.exitCode, 12, gate.stderr);
   assert.equal(JSON.parse(gate.stdout).result, 'missing');
+});
+
+test('the next steps ask what the policy requires, and give the question to each command', async () => {
+  const repository = engineRepository();
+  const { next } = JSON.parse((await init(repository.folder, '--json')).stdout) as {
+    next: { command: string }[];
+  };
+  repository.git('switch', '--quiet', '--create', 'change');
+  repository.write('native/b.h', '// two\n');
+  repository.commit('two');
+  const [ask = [], measure = [], gate = []] = next.map(({ command }) => command.split(' ').slice(1));
+  const call = (args: string[]) => home.start(args, { cwd: repository.folder }).finished;
+  const asked = await call(ask);
+  assert.equal(asked.exitCode, 0, asked.stderr);
+  const policy = readFileSync(join(repository.folder, 'qualify.policy.yaml'));
+  const question: unknown = JSON.parse(readFileSync(join(repository.folder, 'question.json'), 'utf8'));
+  assert.equal((question as { policy: string }).policy, sha256(policy), 'the policy that the gate reads');
+  assert.deepEqual(measure, ['pr', '--challenge', 'question.json', '--matrix', 'qualify.matrix.yaml']);
+  mkdirSync(join(repository.folder, 'manifests'));
+  const decided = await call([...gate, '--json']);
+  assert.equal(decided.exitCode, 12, decided.stderr);
+  const { reasons } = JSON.parse(decided.stdout) as { reasons: { code: string }[] };
+  assert.ok(reasons.some(({ code }) => code === 'unanswered'));
 });
 
 test('the policy is for the branch that there is', async () => {

@@ -168,6 +168,9 @@ describe('without evidence', () => {
 
   test('no report is green', () => {
     const xml = renderJunit(missing());
+    const [, printed = ''] = /<system-out>([\s\S]*?)<\/system-out>/.exec(xml) ?? [];
+    const lines = printed.split('\n').filter((line) => line.includes('[no-run]'));
+    assert.equal(lines.length, 1, printed);
     assert.match(xml, /<testsuites [^>]*tests="1" failures="1" errors="0"/);
     assert.match(xml, /<failure message="no run of fixture on any counts[^"]*" type="no-run"/);
     const { tests, summary } = ctrfOf(missing()).results;

@@ -19,6 +19,7 @@ describe('doctor', () => {
       'governor',
       'load',
       'swap',
+      'machine',
       'memory',
       'disk',
       'gpus',
@@ -54,4 +55,10 @@ describe('fingerprint', () => {
     const machine = fingerprintSchema.parse(fingerprint());
     assert.deepEqual(fingerprint(), machine);
   });
+});
+
+test('says the id that a policy names a machine by', async () => {
+  const findings = await examine();
+  const [found] = findings.filter(({ check }) => check === 'machine');
+  assert.equal(found?.found, fingerprint().id);
 });
