@@ -90,6 +90,7 @@ describe('the step that gates', () => {
       MANIFESTS: '',
       WAIVERS: '',
       CHALLENGES: '',
+      ATTESTATIONS: '',
       CHECK_NAME: 'qualify',
       ...more,
     });
@@ -149,6 +150,7 @@ describe('the step that gates', () => {
       MANIFESTS: `one folder\n\n${odd}\n`,
       WAIVERS: 'w',
       CHALLENGES: 'c.json',
+      ATTESTATIONS: '',
     });
     assert.equal(
       read('asked'),
