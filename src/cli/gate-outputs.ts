@@ -6,7 +6,7 @@ import { GITHUB_FILES } from '../gate/github/render.js';
 import { realPlace } from '../machine/write-new.js';
 import { regularAt } from './write-answer.js';
 
-export interface GateOutputs {
+interface GateOutputs {
   /** Files that are named one by one. */
   files: readonly (string | undefined)[];
   /** Folder of the files for GitHub. */

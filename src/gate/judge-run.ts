@@ -2,7 +2,9 @@
  * Whether a run counts for this change at all, whatever it is required for. Each reason that it does not is told, not the first only.
  * Pure.
  */
+
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { challengeSeed } from '../plan/challenge.js';
@@ -29,7 +31,6 @@ interface RunJudgement {
 export const STAYS: readonly VerdictName[] = ['fail', 'parity-failed'];
 
 const DAY_MS = 86_400_000;
-const short = (commit: string): string => commit.slice(0, 12);
 const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Judges one run by trust, kind, head, base, age and challenge. */
