@@ -138,7 +138,8 @@ describe('a failed run of this head is measured again until it passes', () => {
     const site = await attacked(t);
     await site.run('failed', losing);
     site.repository.git('checkout', '--quiet', 'main');
-    site.base = site.repository.commit('nothing');
+    site.repository.write('kernels/other.h', '// another engine\n');
+    site.base = site.repository.commit('another engine');
     site.repository.git('checkout', '--quiet', 'change');
     await site.run('passed', later);
     await tryGate(t, site.options(), { result: 'fail', code: 'only-against' }, excused);
@@ -256,7 +257,10 @@ test('a shallow clone does not see how far main went on', async (t) => {
   const { repository } = site;
   await site.run('good');
   repository.git('checkout', '--quiet', '--orphan', 'side');
-  for (let commit = 0; commit < 9; commit++) repository.commit(`side ${commit}`);
+  for (let commit = 0; commit < 9; commit++) {
+    repository.write('kernels/side.h', `// ${commit}\n`);
+    repository.commit(`side ${commit}`);
+  }
   repository.git('checkout', '--quiet', 'main');
   repository.git('merge', '--quiet', '--allow-unrelated-histories', '-X', 'ours', '-m', 'merge', 'side');
   repository.git('checkout', '--quiet', 'change');
