@@ -11,6 +11,9 @@ import { type Guard, importWithout } from './without-guard.js';
 /** A head that loses by 10 % in its second cell. */
 export const losing = { headShare: (tokens: number) => (tokens === 64 ? 0.5 : 1.1) };
 
+/** What the policy of an attacked gate asks for, but for cells. */
+export const requirement = { matrix: 'fixture', file: 'matrices/fixture.yaml', machine: 'any' };
+
 export const attacked = async (t: TestContext, options?: SiteOptions): Promise<GateSite> =>
   GateSite.make(await scratchFolder(t), options);
 

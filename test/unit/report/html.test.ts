@@ -2,35 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
-import { harnessFolder } from '../../../src/harness.js';
-import { htmlText } from '../../../src/report/escape.js';
-import { html, trusted } from '../../../src/report/html/markup.js';
 import { renderHtml } from '../../../src/report/html/page.js';
-import { palettes } from '../../../src/report/html/palette.js';
-import { lookRecords } from '../../../src/report/html/rounds-chart.js';
-import { timelineOf } from '../../../src/report/html/timeline.js';
+import { type Kind, pageOf, render, textOf } from '../../fixtures/html-pages.js';
 import { hostile, reports } from '../../fixtures/reports.js';
-
-type Kind = keyof typeof reports;
-
-const render = (kind: Kind): Promise<string> => {
-  const { verdict, context } = reports[kind]();
-  return renderHtml(verdict, context);
-};
-
-const pages = new Map(
-  await Promise.all(
-    (Object.keys(reports) as Kind[]).map(async (kind) => [kind, await render(kind)] as const),
-  ),
-);
-const pageOf = (kind: Kind): string => pages.get(kind) ?? '';
-
-/** Text of a page without its tags and its style. */
-const textOf = (page: string): string => page.replace(/<style>.*?<\/style>/s, '').replaceAll(/<[^>]*>/g, ' ');
 
 /** Tags that are not closed in order; empty for a page that is well formed. */
 function unbalanced(page: string): string[] {
@@ -43,25 +18,6 @@ function unbalanced(page: string): string[] {
   }
   return open;
 }
-
-describe('the escape', () => {
-  test('leaves no text a way out of a tag or an attribute', () => {
-    assert.equal(htmlText(`<a b="c" d='e'>&`), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;');
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) =>
-        assert.doesNotMatch(htmlText(text), /[<>"'\p{Cc}]|&(?!amp;|lt;|gt;|quot;|#39;)/u),
-      ),
-    );
-  });
-
-  test('is what templates do with text, and not with markup', () => {
-    assert.equal(
-      html`<p title="${'"'}">${['<', html`<b>${1}</b>`]}</p>`.text,
-      '<p title="&quot;">&lt;<b>1</b></p>',
-    );
-    assert.equal(html`${trusted('<')}`.text, '<');
-  });
-});
 
 describe('every page', () => {
   for (const kind of Object.keys(reports) as Kind[]) {
@@ -265,91 +221,4 @@ console.log(createHash('sha256').update(await renderHtml(verdict, context)).dige
     assert.ok(pageOf('passed').length < 400_000, `${pageOf('passed').length}`);
     assert.ok(pageOf('undecided').length < 1_500_000, `${pageOf('undecided').length}`);
   });
-});
-
-test('Vega is loaded where charts are drawn, and by nothing that other commands need', () => {
-  const folder = join(harnessFolder, 'src');
-  const naming = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .filter((name) =>
-      /^import (?!type)[^;]*'vega|import\('vega/m.test(readFileSync(join(folder, name), 'utf8')),
-    );
-  assert.deepEqual(naming, ['report/html/chart.ts']);
-  assert.doesNotMatch(
-    readFileSync(join(folder, 'report/html/chart.ts'), 'utf8'),
-    /^import (?!type)[^;]*'vega/m,
-  );
-});
-
-describe('the looks of the chart', () => {
-  test('end in the effect of the verdict', () => {
-    const { verdict, context } = reports.undecided();
-    for (const { effect } of verdict.cells.flatMap(({ comparisons }) => comparisons)) {
-      assert.ok(effect);
-      const looks = lookRecords(effect, context.plan);
-      assert.deepEqual(
-        looks.map(({ rounds }) => rounds),
-        [6, 12, 18, 24],
-      );
-      const last = looks.at(-1);
-      for (const key of ['ratio', 'lower', 'upper'] as const)
-        assert.ok(Math.abs((last?.[key] ?? 0) - (effect[key] ?? 1)) < 1e-9, key);
-    }
-  });
-});
-
-describe('the timeline', () => {
-  test('has launches in order, what was watched, and the looks', () => {
-    const { launches } = timelineOf(reports.passed().context.entries);
-    assert.equal(launches.length, 12);
-    assert.ok(launches.every((own, at) => own.fromMinutes >= (launches[at - 1]?.toMinutes ?? 0)));
-    assert.equal(launches[0]?.fromMinutes, 0);
-    assert.ok(Math.abs((launches[0]?.othersPercent ?? 0) - 1) < 1e-9);
-    assert.equal(launches[0]?.clockMhz?.median, 3000);
-  });
-
-  test('marks the launch that was lost, and the resumption', () => {
-    const { launches, events } = timelineOf(reports.resumed().context.entries);
-    assert.deepEqual(launches.map(({ lost }) => lost).slice(0, 3), [false, true, false]);
-    assert.deepEqual(
-      events.map(({ text }) => text),
-      ['resumed'],
-    );
-    assert.match(textOf(pageOf('resumed')), /\(lost\)/);
-  });
-
-  test('says where a session was cut short', () => {
-    assert.match(textOf(pageOf('interrupted')), /cut short at/);
-  });
-});
-
-describe('the palettes', () => {
-  /** Relative luminance by WCAG 2.2. */
-  function luminance(hex: string): number {
-    const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
-      const value = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
-      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  }
-  function contrast(one: string, other: string): number {
-    const [high = 0, low = 0] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
-    return (high + 0.05) / (low + 0.05);
-  }
-
-  test('are measured rightly', () => {
-    assert.equal(contrast('#000000', '#ffffff'), 21);
-    assert.ok(Math.abs(contrast('#767676', '#ffffff') - 4.54) < 0.01);
-  });
-
-  for (const setting of ['light', 'dark'] as const) {
-    test(`${setting}: text has a contrast of 4.5 and lines of 3, on the page and on panels`, () => {
-      const { page, panel, rule: _, line, ...texts } = palettes[setting];
-      for (const ground of [page, panel]) {
-        for (const [name, value] of Object.entries(texts))
-          assert.ok(contrast(value, ground) >= 4.5, `${name}: ${contrast(value, ground)}`);
-        assert.ok(contrast(line, ground) >= 3, `line: ${contrast(line, ground)}`);
-      }
-    });
-  }
 });

@@ -1,0 +1,66 @@
+/** What the charts of the page are drawn from, and when Vega is loaded. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { harnessFolder } from '../../../src/harness.js';
+import { lookRecords } from '../../../src/report/html/rounds-chart.js';
+import { timelineOf } from '../../../src/report/html/timeline.js';
+import { pageOf, textOf } from '../../fixtures/html-pages.js';
+import { reports } from '../../fixtures/reports.js';
+
+test('Vega is loaded where charts are drawn, and by nothing that other commands need', () => {
+  const folder = join(harnessFolder, 'src');
+  const naming = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .filter((name) =>
+      /^import (?!type)[^;]*'vega|import\('vega/m.test(readFileSync(join(folder, name), 'utf8')),
+    );
+  assert.deepEqual(naming, ['report/html/chart.ts']);
+  assert.doesNotMatch(
+    readFileSync(join(folder, 'report/html/chart.ts'), 'utf8'),
+    /^import (?!type)[^;]*'vega/m,
+  );
+});
+
+describe('the looks of the chart', () => {
+  test('end in the effect of the verdict', () => {
+    const { verdict, context } = reports.undecided();
+    for (const { effect } of verdict.cells.flatMap(({ comparisons }) => comparisons)) {
+      assert.ok(effect);
+      const looks = lookRecords(effect, context.plan);
+      assert.deepEqual(
+        looks.map(({ rounds }) => rounds),
+        [6, 12, 18, 24],
+      );
+      const last = looks.at(-1);
+      for (const key of ['ratio', 'lower', 'upper'] as const)
+        assert.ok(Math.abs((last?.[key] ?? 0) - (effect[key] ?? 1)) < 1e-9, key);
+    }
+  });
+});
+
+describe('the timeline', () => {
+  test('has launches in order, what was watched, and the looks', () => {
+    const { launches } = timelineOf(reports.passed().context.entries);
+    assert.equal(launches.length, 12);
+    assert.ok(launches.every((own, at) => own.fromMinutes >= (launches[at - 1]?.toMinutes ?? 0)));
+    assert.equal(launches[0]?.fromMinutes, 0);
+    assert.ok(Math.abs((launches[0]?.othersPercent ?? 0) - 1) < 1e-9);
+    assert.equal(launches[0]?.clockMhz?.median, 3000);
+  });
+
+  test('marks the launch that was lost, and the resumption', () => {
+    const { launches, events } = timelineOf(reports.resumed().context.entries);
+    assert.deepEqual(launches.map(({ lost }) => lost).slice(0, 3), [false, true, false]);
+    assert.deepEqual(
+      events.map(({ text }) => text),
+      ['resumed'],
+    );
+    assert.match(textOf(pageOf('resumed')), /\(lost\)/);
+  });
+
+  test('says where a session was cut short', () => {
+    assert.match(textOf(pageOf('interrupted')), /cut short at/);
+  });
+});
