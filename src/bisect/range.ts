@@ -1,7 +1,7 @@
 /** The two ends of a bisection: what they are, and why they may be none. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { sha256 } from '../digest.js';
+import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { git, tryGit } from '../revision/git.js';
 import { resolveRevision } from '../revision/resolve.js';
@@ -61,7 +61,7 @@ async function shallowCommits(repository: string): Promise<string[]> {
 async function mergeBaseOf(repository: string, good: string, bad: string, shallow: boolean): Promise<string> {
   if (await isAncestor(repository, bad, good))
     throw refuse(
-      `BAD (${bad.slice(0, 12)}) is an ancestor of GOOD (${good.slice(0, 12)}): nothing that came after GOOD is between them.`,
+      `BAD (${short(bad)}) is an ancestor of GOOD (${short(good)}): nothing that came after GOOD is between them.`,
       'Did you mix up the two? The older, faster one comes first: qualify bisect GOOD BAD',
     );
   const base = await tryGit(repository, 'merge-base', good, bad);
@@ -88,7 +88,7 @@ export async function findRange(repository: string, goodName: string, badName: s
   const cut = shallow.find((commit) => between.includes(commit));
   if (cut !== undefined)
     throw refuse(
-      `This clone is shallow: the history between GOOD and BAD is cut off at ${cut.slice(0, 12)}.`,
+      `This clone is shallow: the history between GOOD and BAD is cut off at ${short(cut)}.`,
       SHALLOW,
     );
   if ((await sourcesOf(repository, good)) === (await sourcesOf(repository, bad)))

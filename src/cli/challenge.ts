@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { sha256 } from '../digest.js';
+import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { writeNew } from '../machine/write-new.js';
 import { matrixDigest } from '../matrix/digest.js';
@@ -67,7 +67,7 @@ async function issue(flags: Flags, now: Date): Promise<Challenge> {
   const matrix = loadRealMatrix(flags.matrix);
   const [head, base] = [await commitOf(flags.head), await commitOf(flags.base)];
   if (head === base)
-    throw new QualifyError('ERR_QUALIFY_USAGE', `Head and base are the same commit, ${head.slice(0, 12)}.`, {
+    throw new QualifyError('ERR_QUALIFY_USAGE', `Head and base are the same commit, ${short(head)}.`, {
       exit: 'usage',
       hint: 'A challenge asks about a change: give the commit that it starts from as --base.',
     });

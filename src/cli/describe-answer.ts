@@ -1,4 +1,5 @@
 /** What `verify` says of a run that answers a challenge. */
+import { short } from '../digest.js';
 import type { Challenge } from '../plan/challenge.js';
 import type { Flags } from './issued-challenge.js';
 import { printable } from './output.js';
@@ -12,5 +13,5 @@ export function describeAnswer(challenge: Challenge, { challenge: path }: Flags)
   const over = isOver
     ? `; it expired at ${expiresAt}, and that the run began before is the signer's word`
     : '';
-  return `a challenge for ${change} at ${head.slice(0, 12)}, ${which}${over}`;
+  return `a challenge for ${change} at ${short(head)}, ${which}${over}`;
 }

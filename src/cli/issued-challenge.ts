@@ -1,4 +1,5 @@
 /** What `verify` makes of `--challenge`: the challenge with its matrix, loaded only where it is given. */
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { readChallenge } from '../manifest/challenge-file.js';
 import type { IssuedChallenge } from '../manifest/confirm-challenge.js';
@@ -50,7 +51,7 @@ export function builtInAsked(path: string, challenge: Challenge): string {
 const notAtHand = (path: string, { matrix: { name, digest } }: Challenge, why: string): QualifyError =>
   new QualifyError(
     'ERR_QUALIFY_CHALLENGE_MATRIX',
-    `${path} asks for the matrix ${name} (sha256 ${digest.slice(0, 12)}), and ${why}.`,
+    `${path} asks for the matrix ${name} (sha256 ${short(digest)}), and ${why}.`,
     { exit: 'usage', where: path, hint: 'Give the file that the challenge was issued for: --matrix FILE.' },
   );
 

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { short } from '../digest.js';
 import { ENGINE_NODE_FLAGS } from '../engine/host-options.js';
 import { listeningPort } from '../engine/launch.js';
 import { QualifyError } from '../errors.js';
@@ -57,7 +58,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   const said = relay(child, (port) => {
     const address = flags.host === '::1' ? '[::1]' : flags.host;
     const where = `http://${address}:${port}`;
-    note(`serving ${flags.model} on ${where}, build ${build.buildDigest.slice(0, 12)}; Ctrl-C ends it`);
+    note(`serving ${flags.model} on ${where}, build ${short(build.buildDigest)}; Ctrl-C ends it`);
   });
   const [exitCode] = (await once(child, 'close')) as [number | null];
   const before = said();

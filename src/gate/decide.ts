@@ -3,6 +3,7 @@
  * decides each cell; waivers come last and reach measured cells only.
  */
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import { EXIT } from '../exit-codes.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { exitCodeOf } from '../verdict/exit-code.js';
@@ -228,7 +229,7 @@ function unanswered({ challenges, runs }: GateInput): Reason[] {
     .map(({ head, matrix, issuedAt }) =>
       reason(
         'unanswered',
-        `no run answers the challenge of ${issuedAt} for ${head.slice(0, 12)} and ${matrix.name}: what it came to is not known`,
+        `no run answers the challenge of ${issuedAt} for ${short(head)} and ${matrix.name}: what it came to is not known`,
       ),
     );
 }

@@ -1,5 +1,6 @@
 /** Whether a run that counts is what a requirement asks for: that matrix, that machine, those cells, that many rounds. Pure. */
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import type { Fingerprint } from '../machine/fingerprint.js';
 import { firstJsonDifference } from '../manifest/json-difference.js';
 import type { Matrix } from '../matrix/schema.js';
@@ -101,7 +102,7 @@ function judgeMachine(machine: Fingerprint, name: string, asked: MachineClass | 
   const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
   const wrong: string[] = [];
   if (asked.ids !== undefined && !asked.ids.includes(machine.id))
-    wrong.push(`its id ${machine.id.slice(0, 12)} is none of the class`);
+    wrong.push(`its id ${short(machine.id)} is none of the class`);
   if (asked.cpu !== undefined && !has(machine.cpu.model, asked.cpu))
     wrong.push(`its CPU is ${machine.cpu.model}, no ${asked.cpu}`);
   const gpus = machine.gpus.map(({ vendor, device, name: own }) => own ?? `${vendor}:${device}`);

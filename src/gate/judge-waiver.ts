@@ -1,4 +1,5 @@
 /** Whether a waiver may be used now, for this change. Which cell it saves, if any, is decided with the cells. Pure. */
+import { short } from '../digest.js';
 import type { Reason } from './decision.js';
 import type { GateInput } from './input.js';
 import { judgeSigner } from './trusted-key.js';
@@ -13,8 +14,8 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   const [{ digest: commit }, { digest: tree }] = subject;
   const found: Reason[] = [];
   if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
-    const named = commit.gitCommit.slice(0, 12);
-    found.push(reason('other-head', `it is for ${named}, not for ${head.commit.slice(0, 12)}`));
+    const named = short(commit.gitCommit);
+    found.push(reason('other-head', `it is for ${named}, not for ${short(head.commit)}`));
   }
   const days = (Date.parse(predicate.expiresAt) - Date.parse(predicate.issuedAt)) / DAY_MS;
   if (!(days > 0 && days <= MOST_WAIVER_DAYS)) {

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { sha256 } from '../digest.js';
+import { sha256, short } from '../digest.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { builtInNames } from '../matrix/built-in.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -40,7 +40,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
   const read = async (file: string): Promise<{ bytes: Buffer; where: string }> => {
     if (isAbsolute(file) || file.split('/').includes('..'))
       throw policyFailed(file, 'is no path below the root of the repository');
-    const where = fromDisk ? file : `${file} of ${baseCommit.slice(0, 12)}`;
+    const where = fromDisk ? file : `${file} of ${short(baseCommit)}`;
     const bytes = await (fromDisk
       ? readFile(join(repository, file)).catch(() => null)
       : fileAt(repository, baseCommit, file));

@@ -1,5 +1,6 @@
 /** How text, JUnit and CTRF say what a decision is, in the same words. */
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import { signedPercent } from '../verdict/percent.js';
 import type {
   GateCell,
@@ -73,8 +74,8 @@ export const OTHER_CELLS = 'other-cells';
 
 /** Where the rules came from: `qualify.policy.yaml of main at 0123456789ab`. */
 export function rulesText({ policy, base }: GateDecision): string {
-  const digest = `sha256 ${policy.sha256.slice(0, 12)}`;
+  const digest = `sha256 ${short(policy.sha256)}`;
   return policy.commit === null
     ? `${policy.path} FROM DISK, not from the base revision (${digest})`
-    : `${policy.path} of ${base.branch} at ${policy.commit.slice(0, 12)} (${digest})`;
+    : `${policy.path} of ${base.branch} at ${short(policy.commit)} (${digest})`;
 }

@@ -1,5 +1,6 @@
 /** The history for a terminal: 80 columns, no colour, nothing that could steer the terminal. */
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
 import { signedPercent } from '../verdict/percent.js';
@@ -113,8 +114,8 @@ function seriesText(series: Series, differing: readonly string[]): string {
   const rates = (of: (point: Point) => number | null): (number | null)[] => points.map(of);
   const [base, again] = [rates((point) => point.base), rates((point) => point.null)];
   const range = [...base, ...again].filter((rate) => rate !== null);
-  const commit = baseCommit === null ? '' : ` (commit ${baseCommit.slice(0, 12)})`;
-  const title = `${series.cell}: base build ${baseBuild.slice(0, 12)}${commit}, model ${model.slice(0, 12)}, machine ${machineId.slice(0, 12)}, ${[`${clock} time`, ...differing, ...matrices].join(', ')}`;
+  const commit = baseCommit === null ? '' : ` (commit ${short(baseCommit)})`;
+  const title = `${series.cell}: base build ${short(baseBuild)}${commit}, model ${short(model)}, machine ${short(machineId)}, ${[`${clock} time`, ...differing, ...matrices].join(', ')}`;
   const found = [
     ...(shifts.base ?? []).map((shift) => shiftText('base', shift)),
     ...(shifts.null ?? []).map((shift) => shiftText('null', shift)),
@@ -149,7 +150,7 @@ function notes({ selection: { bad, leftOut }, machine, running }: History): stri
     [leftOut.copies, 'twice, of which one is told'],
   ] as const;
   const left = told.flatMap(([count, what]) => (count === 0 ? [] : [`${counted(count, 'run')} ${what}`]));
-  const whose = machine === null ? 'all machines' : `machine ${machine.slice(0, 12)}`;
+  const whose = machine === null ? 'all machines' : `machine ${short(machine)}`;
   const unfinished = bad.filter(({ code }) => code === UNFINISHED);
   const invalid = bad.filter(({ code }) => code !== UNFINISHED);
   return [

@@ -1,5 +1,6 @@
 /** The report as Markdown: `report.md`, and what a pull request shows. */
 import { markdownTable } from 'markdown-table';
+import { short } from '../digest.js';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
 import { ablationMarkdown } from './ablation.js';
 import { type Provenance, provenanceOf, type ReportContext } from './context.js';
@@ -92,7 +93,7 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
   const folded = [
     controlList(verdict),
     ...rows.map(rowSection),
-    [...lines(rest ?? []), `- plan: sha256 ${verdict.planDigest.slice(0, 12)}`].join('\n'),
+    [...lines(rest ?? []), `- plan: sha256 ${short(verdict.planDigest)}`].join('\n'),
   ].filter((part) => part !== '');
   const parts = [
     `### ${markdownText(verdict.matrix.name)}: ${markdownText(verdict.matrix.title)}`,

@@ -1,4 +1,5 @@
 /** Refuses a session that would not answer its challenge, before anything is built: what `verify` would say after hours, at once. */
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { commitAsked } from '../manifest/replay-challenge.js';
 import { matrixDigest } from '../matrix/digest.js';
@@ -29,7 +30,7 @@ export async function requireAnswer(
   const given = matrixDigest(matrix);
   if (matrix.name !== name || given !== digest) {
     throw differs(
-      `The challenge asks for the matrix ${name} (sha256 ${digest.slice(0, 12)}), and this is ${matrix.name} (sha256 ${given.slice(0, 12)}).`,
+      `The challenge asks for the matrix ${name} (sha256 ${short(digest)}), and this is ${matrix.name} (sha256 ${short(given)}).`,
       'Name the matrix that the challenge was issued for, in the very version: --matrix FILE.',
     );
   }

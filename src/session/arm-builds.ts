@@ -1,6 +1,6 @@
 /** Builds what the arms of a plan need, each distinct revision once, and writes down what was built from what. */
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
-import { sha256 } from '../digest.js';
+import { sha256, short } from '../digest.js';
 import { programOf } from '../engine/adapters/embedded.js';
 import { readPeer, requirePeer } from '../engine/adapters/peer-package.js';
 import { readSimulatedHost } from '../engine/adapters/simulated.js';
@@ -205,7 +205,7 @@ async function buildCommit(
   place: Place,
 ): Promise<Built> {
   // The process is in the name: what is left of a session that was killed may be on its way out when it is resumed.
-  const name = `${context.plan.session}-${commit.slice(0, 12)}-${process.pid}`;
+  const name = `${context.plan.session}-${short(commit)}-${process.pid}`;
   const worktree = await addWorktree(repository, commit, name);
   try {
     const tree = await sourceTreeDigest(worktree.folder);

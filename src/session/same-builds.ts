@@ -1,4 +1,5 @@
 /** The builds and the model of a session that is resumed: made or found again, and refused when they are not the very same. */
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { sourceTreeDigest } from '../revision/source-tree.js';
@@ -57,7 +58,7 @@ const differs = (recorded: EntryOf<'build'>, why: string, remedy: string): Quali
     `The run cannot go on with ${recorded.revision.requested}: ${why}.`,
     {
       exit: 'unmatched',
-      hint: `${remedy} (tree ${recorded.revision.tree.slice(0, 12)}, binary ${recorded.binarySha256.slice(0, 12)}), or measure anew.`,
+      hint: `${remedy} (tree ${short(recorded.revision.tree)}, binary ${short(recorded.binarySha256)}), or measure anew.`,
     },
   );
 
@@ -79,7 +80,7 @@ export async function sameModel(
     {
       exit: 'unmatched',
       where: found.path,
-      hint: `Put the file with the SHA-256 ${recorded.sha256.slice(0, 12)}… back, or measure anew.`,
+      hint: `Put the file with the SHA-256 ${short(recorded.sha256)}… back, or measure anew.`,
     },
   );
 }

@@ -1,4 +1,5 @@
 /** The engine that a server serves: still loading, or open, with what it is and what it has done. */
+import { short } from '../../digest.js';
 import { NO_FAULT } from '../../plan/planted-faults.js';
 import type { ModelDescription, NativeEngine } from '../addon.js';
 import { DEFAULT_CHUNK, type HostOptions } from '../host-options.js';
@@ -83,7 +84,7 @@ export class ServedEngine {
     return {
       nonce: options.nonce,
       build_digest: options.buildDigest,
-      build_info: `qualify-${options.buildDigest.slice(0, 12)}`,
+      build_info: `qualify-${short(options.buildDigest)}`,
       model_path: options.modelPath,
       model: {
         path: options.modelPath,

@@ -3,6 +3,7 @@
  * an item of a list, where a dash, a number or a hash would open a list or a heading.
  */
 import { counted } from '../../counted.js';
+import { short } from '../../digest.js';
 import { markdownCode, markdownText } from '../../report/escape.js';
 import type { Reason } from '../../verdict/schema.js';
 import type { GateDecision, OfferedRun } from '../decision.js';
@@ -13,7 +14,7 @@ import { headline, shownResult } from './words.js';
 
 const text = (value: string, most?: number): string => markdownText(brief(value, most));
 const reasonText = ({ code, message }: Reason): string => `${text(message)} (${text(code, 60)})`;
-const commit = (id: string): string => markdownCode(id.slice(0, 12));
+const commit = (id: string): string => markdownCode(short(id));
 const MOST_REASONS = 5;
 
 const shortKey = (signer: string | null): string =>
@@ -66,8 +67,8 @@ export function tableSection(decision: GateDecision, most: number): Section {
   if (rows.length === 0) return whole('No requirement was looked at.');
   const [names = '', rule = '', ...lines] = tableLines(rows.slice(0, most));
   const hidden = rows.slice(most);
-  const short = hidden.filter(({ result }) => result !== 'pass').length;
-  const more = `${counted(hidden.length, 'more row')} in the summary of the run, ${short === 0 ? 'all of them pass' : `**${short} of them no pass**`}.`;
+  const failing = hidden.filter(({ result }) => result !== 'pass').length;
+  const more = `${counted(hidden.length, 'more row')} in the summary of the run, ${failing === 0 ? 'all of them pass' : `**${failing} of them no pass**`}.`;
   return { head: [names, rule], rows: lines, tail: hidden.length === 0 ? [] : ['', more] };
 }
 

@@ -1,5 +1,6 @@
 /** The arms side by side: what was built and how it was launched, with what differs marked. */
 import { type Build, buildOf, type Observations } from '../../analysis/observations.js';
+import { short } from '../../digest.js';
 import type { Plan } from '../../plan/schema.js';
 import { html, type Markup, nothing } from './markup.js';
 import { table } from './table.js';
@@ -21,7 +22,7 @@ const isDigest = (value: string): boolean => /^[0-9a-f]{40,64}$/.test(value);
 function shown(value: Value, differs: boolean): Markup {
   if (value === null) return differing('–', differs);
   if (!isDigest(value)) return differing(value, differs);
-  return html`<code title="${value}">${differing(value.slice(0, 12), differs)}</code>`;
+  return html`<code title="${value}">${differing(short(value), differs)}</code>`;
 }
 
 /** Marks a value that is not that of the first arm. */
