@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { invalid } from './invalid.js';
@@ -36,8 +36,9 @@ export const isRunPath = (path: string): boolean => PATH.test(path);
 /** Digest of each file by its path relative to the run folder, sorted by bytes of the path. */
 export type EvidenceIndex = ReadonlyMap<string, string>;
 
-/** Hashes the run folder and writes its index. Call it when every other file is written. */
+/** Hashes the run folder and writes its index. Call it when every other file is written. Folders with nothing in them go. */
 export async function writeEvidenceIndex(runFolder: string): Promise<EvidenceIndex> {
+  await removeEmptyFolders(runFolder);
   const entries: [string, string][] = [];
   const slabs = new Slabs();
   for (const path of await listFiles(runFolder)) {
@@ -46,6 +47,16 @@ export async function writeEvidenceIndex(runFolder: string): Promise<EvidenceInd
   const index = new Map(entries);
   await writeFile(join(runFolder, INDEX_FILE), formatIndex(index));
   return index;
+}
+
+/** A session that was killed may have made a folder for a file that never came. */
+async function removeEmptyFolders(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const path = join(folder, entry.name);
+    await removeEmptyFolders(path);
+    if ((await readdir(path)).length === 0) await rmdir(path);
+  }
 }
 
 /** The text of an index. */
@@ -133,14 +144,20 @@ export async function readRegular(runFolder: string, path: string): Promise<Buff
   });
 }
 
-/** Every file below the folder, sorted by bytes of the path. Links, devices and odd names are refused; names in `known` are not odd. */
+/**
+ * Every file below the folder, sorted by bytes of the path. Links, devices, odd names and folders with nothing in them, which no index could
+ * list, are refused; names in `known` are not odd.
+ */
 export async function listFiles(
   runFolder: string,
   below = '',
   known: EvidenceIndex = new Map(),
 ): Promise<string[]> {
   const paths: string[] = [];
-  for (const entry of await readdir(join(runFolder, below), { withFileTypes: true })) {
+  const entries = await readdir(join(runFolder, below), { withFileTypes: true });
+  if (entries.length === 0 && below !== '')
+    throw invalid(below.slice(0, -1), 'is a folder with nothing in it, which no run leaves');
+  for (const entry of entries) {
     const path = below + entry.name;
     if (!known.has(path) && !PATH.test(path))
       throw invalid(JSON.stringify(path), 'has a name that no run writes');

@@ -45,6 +45,7 @@ const guard = (text: string, instead: string): Guard => ({
 });
 const digestOfFile = guard('if (sha256 !== expected)', 'if (false)');
 const nothingAdded = guard('if (!index.has(path) && !UNLISTED.has(path))', 'if (false)');
+const noEmptyFolder = guard("entries.length === 0 && below !== ''", 'false');
 const nothingMissing = guard('if (!found.has(path))', 'if (!found.has(path)) continue; else if (false)');
 const plainEntries = guard('entry.isFile()', '!entry.isDirectory()');
 /** The statement has the sum of all bytes, which is made again with everything else that it says. */
@@ -94,6 +95,16 @@ attackTest('an added file', victim, {
   why: /is not listed in evidence\.sha256: it was added later/,
 });
 
+for (const path of ['approved-by-the-maintainers', 'evidence/launches/r9-0-base', 'evidence/a/b/c'])
+  attackTest(`an added folder with nothing in it, ${path}`, victim, {
+    make: (run) => {
+      mkdirSync(join(run, path), { recursive: true });
+    },
+    guards: [noEmptyFolder],
+    where: path,
+    why: /is a folder with nothing in it, which no run leaves/,
+  });
+
 attackTest('a missing file', victim, {
   make: (run) => rmSync(join(run, log)),
   // The statement has the sum of all bytes, too.
@@ -115,9 +126,10 @@ attackTest('a folder in the place of a file', victim, {
     rmSync(join(run, log));
     mkdirSync(join(run, log));
   },
-  guards: [nothingMissing, ...statementFollows],
+  // A folder with nothing in it is refused by itself.
+  guards: [noEmptyFolder, nothingMissing, ...statementFollows],
   where: log,
-  why: /is missing/,
+  why: /is a folder with nothing in it/,
 });
 
 attackTest(

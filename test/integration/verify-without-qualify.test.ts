@@ -101,6 +101,7 @@ for (const [what, change] of [
   ],
   ['a folder with a name of two lines', (run: string) => mkdir(join(run, 'a\nb'))],
   ['a folder that looks like an option', (run: string) => mkdir(join(run, '-rf'))],
+  ['an added folder with nothing in it', (run: string) => mkdir(join(run, 'evidence', 'approved'))],
   ['a hidden folder', (run: string) => mkdir(join(run, '.git'))],
   ['a third line', (run: string) => edit(run, (text) => text + text.slice(text.indexOf('\n') + 1))],
   ['a manifest without its test result', (run: string) => edit(run, (text) => text.replace(/\n.*\n$/, '\n'))],

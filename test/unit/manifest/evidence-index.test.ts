@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -57,6 +57,20 @@ test('checks the set that it wrote, and sums its bytes', async (context) => {
   const index = await writeEvidenceIndex(folder);
   assert.deepEqual([...parseIndex(await readFile(join(folder, 'evidence.sha256'), 'utf8'))], [...index]);
   assert.equal(await checkClosedSet(folder, index), Object.values(files).join('').length);
+});
+
+test('leaves no folder with nothing in it, as a session that was killed may have made', async (context) => {
+  const folder = await scratchFolder(context);
+  await fill(folder, files);
+  await mkdir(join(folder, 'evidence/requests/r01-0-base/deeper'), { recursive: true });
+  const index = await writeEvidenceIndex(folder);
+  await assert.rejects(readdir(join(folder, 'evidence/requests/r01-0-base')), { code: 'ENOENT' });
+  await checkClosedSet(folder, index);
+  await mkdir(join(folder, 'evidence/requests/later'));
+  await assert.rejects(
+    checkClosedSet(folder, index),
+    /evidence\/requests\/later is a folder with nothing in it/,
+  );
 });
 
 for (const name of ['a b', 'a\nb', "a'b", 'a"b', 'a\\b', '-a', '.a', 'a/.b', 'ü', 'a'.repeat(256)]) {

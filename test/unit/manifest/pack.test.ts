@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, cp, link, mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, link, mkdir, rename, rm, rmdir, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -44,7 +44,6 @@ test('the same run gives the same bytes: other times, modes, order on the disk, 
     await utimes(path, 1, 1);
     await chmod(path, 0o600);
   }
-  await mkdir(join(other, 'evidence', 'empty'));
   await link(join(other, 'plan.json'), join(folder, 'another-name-of-the-plan'));
   const before = process.umask(0o077);
   const second = await packRun(other, { out: join(folder, 'second.tar') }).finally(() =>
@@ -87,6 +86,9 @@ test('what does not hold, is not finished, or is too much is not packed, and not
   await rename(join(run, 'verdict.json'), join(folder, 'verdict.json'));
   assert.equal((await refusal(packRun(run, { out }))).exit, 'invalid');
   await rename(join(folder, 'verdict.json'), join(run, 'verdict.json'));
+  await mkdir(join(run, 'evidence', 'empty'));
+  assert.match((await refusal(packRun(run, { out }))).message, /empty is a folder with nothing in it/);
+  await rmdir(join(run, 'evidence', 'empty'));
   await writeFile(join(run, 'report.md'), 'all is well');
   assert.match((await refusal(packRun(run, { out }))).message, /report\.md has changed/);
   assert.deepEqual(readdirSync(folder), names);
