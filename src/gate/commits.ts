@@ -36,6 +36,20 @@ export async function baseOf(repository: string, name: string | undefined): Prom
   throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');
 }
 
+/**
+ * The branch that `name` is by name, without its remote: `main` of `origin/main` and `refs/heads/main`. Null for a commit, a tag, and what
+ * only leads to a branch (`HEAD`): none of them says where a change is to be merged.
+ */
+export async function branchOf(repository: string, name: string): Promise<string | null> {
+  const full = await tryGit(
+    repository,
+    ...['rev-parse', '--verify', '--quiet', '--symbolic-full-name', '--end-of-options', name],
+  );
+  const [, local, remote] = /^refs\/(?:heads\/(.+)|remotes\/[^/]+\/(.+))$/.exec(full ?? '') ?? [];
+  const branch = local ?? remote;
+  return branch !== undefined && (name === branch || name.endsWith(`/${branch}`)) ? branch : null;
+}
+
 const noCommit = (repository: string, name: string) =>
   gitFailed(
     `There is no commit "${name}" in ${repository}.`,

@@ -3,7 +3,7 @@ import { harnessVersion } from '../harness.js';
 import { readAttestations } from '../manifest/attestations.js';
 import { readChallenge } from '../manifest/challenge-file.js';
 import { policyKeys } from '../manifest/trust-run.js';
-import { baseOf, factsOf, headOf, repositoryAt } from './commits.js';
+import { baseOf, branchOf, factsOf, headOf, repositoryAt } from './commits.js';
 import { decide } from './decide.js';
 import type { GateDecision } from './decision.js';
 import { findRuns } from './find-runs.js';
@@ -50,12 +50,13 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     baseCommit: base.commit,
     fromDisk: options.policyFromDisk,
   });
-  if (options.base === undefined && base.branch.replace(/^origin\//, '') !== rules.policy.base) {
-    const hint = `Say which base is meant: --base origin/${rules.policy.base}`;
+  const branch = await branchOf(repository, base.branch);
+  if (branch !== null && branch !== rules.policy.base) {
+    const said = options.base === undefined ? base.branch : `--base ${base.branch}`;
     throw policyFailed(
-      rules.source.path,
-      `is for merges into "${rules.policy.base}", not ${base.branch}`,
-      hint,
+      rules.placeOf('base'),
+      `base: the rules are for merges into "${rules.policy.base}", not into "${branch}" (${said})`,
+      `Say which base is meant: --base origin/${rules.policy.base}; or write base: ${branch} into the policy of that branch.`,
     );
   }
   const waivers: FoundWaiver[] = [];
