@@ -26,8 +26,9 @@ const MOST_BYTES = 256 * 1024 * 1024;
 /** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** Many short files are read into one piece of memory: a piece for each would cost more than its bytes do. */
+/** Many short files are read into one piece of memory: a piece for each would cost more than its bytes do. The first is for small runs. */
 const SLAB_BYTES = 16 * CHUNK_BYTES;
+const FIRST_SLAB_BYTES = 2 * CHUNK_BYTES;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** Whether a run may hold a file of this path, relative to its folder. */
@@ -170,12 +171,12 @@ export async function listFiles(
 
 /** Memory to read into. What was taken stays as it is: nothing is read over it. */
 class Slabs {
-  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
   #taken = 0;
 
   /** Where the next bytes may go, `CHUNK_BYTES` of them. */
   free(): Buffer {
-    if (SLAB_BYTES - this.#taken < CHUNK_BYTES) {
+    if (this.#slab.length - this.#taken < CHUNK_BYTES) {
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
       this.#taken = 0;
     }
