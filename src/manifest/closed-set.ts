@@ -46,15 +46,24 @@ export async function closedSet(
   index: EvidenceIndex,
 ): Promise<ClosedSet> {
   const many = indexBytes.length >= MANY_BYTES && availableParallelism() > 1;
-  const answer = many ? await askThread({ runFolder, index: indexBytes }) : null;
-  if (answer !== null) return { files: index.size, bytes: answer.bytes, kept: keptOf(answer, index) };
-  // Of a thread that found something wrong, or could not begin, nothing is believed: what is wrong is found and told here.
+  const found = many ? await checkInThread(runFolder, indexBytes, index) : null;
+  if (found !== null) return found;
+  // A thread that found something wrong, or could not begin, says nothing: what is wrong is found and told here.
   const kept = new Map<string, Buffer>();
   const bytes = await checkClosedSet(runFolder, index, kept);
   return { files: index.size, bytes, kept };
 }
 
-/** Null when the thread does not come to its end. */
+/** The same by a thread; null when anything is not as listed, or there can be no thread. */
+export async function checkInThread(
+  runFolder: string,
+  indexBytes: Uint8Array,
+  index: EvidenceIndex,
+): Promise<ClosedSet | null> {
+  const answer = await askThread({ runFolder, index: indexBytes });
+  return answer && { files: index.size, bytes: answer.bytes, kept: keptOf(answer, index) };
+}
+
 function askThread(task: ClosedSetTask): Promise<ClosedSetAnswer | null> {
   return new Promise((resolve) => {
     const thread = new Worker(new URL('./closed-set-thread.js', import.meta.url), { workerData: task });

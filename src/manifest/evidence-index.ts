@@ -60,16 +60,19 @@ export function parseIndex(text: string): EvidenceIndex {
   let previous = '';
   const lines = text.split('\n');
   if (lines.pop() !== '') throw invalid(INDEX_FILE, 'does not end in a newline');
-  for (const [at, line] of lines.entries()) {
-    const [, sha256, path] = LINE.exec(line) ?? [];
-    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(path.toLowerCase())) {
-      throw invalid(INDEX_FILE, `line ${at + 1} is not a digest, two spaces and a path of evidence`);
+  let at = 0;
+  for (const line of lines) {
+    at += 1;
+    const found = LINE.exec(line);
+    const sha256 = found?.[1];
+    const path = found?.[2];
+    const lower = path?.toLowerCase() ?? '';
+    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(lower)) {
+      throw invalid(INDEX_FILE, `line ${at} is not a digest, two spaces and a path of evidence`);
     }
-    if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);
+    if (path <= previous) throw invalid(INDEX_FILE, `line ${at} is out of order or twice there: ${path}`);
     // Where case does not count, the second of two such files takes the place of the first.
-    const lower = path.toLowerCase();
-    if (folded.has(lower))
-      throw invalid(INDEX_FILE, `line ${at + 1} differs from another only in case: ${path}`);
+    if (folded.has(lower)) throw invalid(INDEX_FILE, `line ${at} differs from another only in case: ${path}`);
     folded.add(lower);
     index.set(path, sha256);
     previous = path;
