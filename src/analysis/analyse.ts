@@ -18,6 +18,7 @@ import { loosenedLimits, unwatchedArms } from './loosened.js';
 import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
+import type { Clock } from './rate.js';
 import { retained, summaryOf } from './summary.js';
 import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
 import { warmAcrossUnseen } from './warm-across.js';
@@ -30,11 +31,11 @@ export interface LookAnalysis {
   coldness: Coldness;
   impossible: Finding[];
   contamination: Finding[];
-  warnings: Finding[];
-  arms: Record<string, ArmSummary>;
   /** Arms that are compared; those that are controls are in `controls`. */
   comparisons: ComparisonAnalysis[];
-  controls: LookControls;
+  readonly warnings: Finding[];
+  readonly arms: Record<string, ArmSummary>;
+  readonly controls: LookControls;
 }
 
 export interface CellAnalysis {
@@ -66,15 +67,22 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   );
   const launches = [...byArm.values()].flat();
   const samples = retained(cell, launches);
-  const arms = [...byArm].flatMap(([name, own]): [string, ArmSummary][] => {
-    const summary = summaryOf(cell, own, clock);
-    return summary === null ? [] : [[name, summary]];
-  });
   const against = plan.arms[0]?.name ?? '';
   const compared = plan.arms.slice(1).filter(({ control }) => control === undefined);
   const comparisons = compared.map(({ name: arm }) =>
     compareArms(plan, seen, cell, { arm, against }, rounds, (name) => byArm.get(name) ?? []),
   );
+  // Of most looks nobody asks for these: they are told of the one that counts in the end.
+  const arms = once(() => summariesOf(cell, byArm, clock));
+  const controls = once(() => controlsAtLook(plan, seen, cell, rounds, comparisons));
+  const warnings = once(() => [
+    ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
+    ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
+    ...clockWarnings(cell, samples),
+    ...loadWarnings(plan, launches),
+    ...warmAcrossUnseen(plan.protocol.warmups),
+    ...floorWarnings(plan, launches),
+  ]);
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
@@ -85,18 +93,38 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
       ...leftBehind(launches),
       ...tooManyLost(plan, seen.lost, rounds),
     ],
-    warnings: [
-      ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
-      ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
-      ...clockWarnings(cell, samples),
-      ...loadWarnings(plan, launches),
-      ...warmAcrossUnseen(plan.protocol.warmups),
-      ...floorWarnings(plan, launches),
-    ],
-    arms: Object.fromEntries(arms),
     comparisons,
-    controls: controlsAtLook(plan, seen, cell, rounds, comparisons),
+    get warnings() {
+      return warnings();
+    },
+    get arms() {
+      return arms();
+    },
+    get controls() {
+      return controls();
+    },
   };
+}
+
+/** What `make` gives, made when it is first asked for. */
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function summariesOf(
+  cell: PlannedCell,
+  byArm: ReadonlyMap<string, readonly Launch[]>,
+  clock: Clock,
+): Record<string, ArmSummary> {
+  const summaries = [...byArm].flatMap(([name, own]): [string, ArmSummary][] => {
+    const summary = summaryOf(cell, own, clock);
+    return summary === null ? [] : [[name, summary]];
+  });
+  return Object.fromEntries(summaries);
 }
 
 function cellAnalysis(plan: Plan, seen: Observations, cell: PlannedCell): CellAnalysis {

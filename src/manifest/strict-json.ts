@@ -75,10 +75,11 @@ function checkDepth(text: string, maximumDepth: number, refuse: Refuse): void {
  * Whether a text is just what its value is written as: then it has no key twice and no infinite number, and as nothing in it is escaped by
  * its code, no surrogate alone. It spares most files the slower look.
  */
-const isPlain = (text: string, value: unknown): boolean =>
-  !text.includes('\\u') &&
-  !text.includes('__proto__') &&
-  (text === JSON.stringify(value) || text === `${JSON.stringify(value, null, 2)}\n`);
+function isPlain(text: string, value: unknown): boolean {
+  if (text.includes('\\u') || text.includes('__proto__')) return false;
+  const written = JSON.stringify(value);
+  return text === written || text === `${written}\n` || text === `${JSON.stringify(value, null, 2)}\n`;
+}
 
 /** What `JSON.parse` lets through. Keys are compared after unescaping, so `"a"` and `"\u0061"` are duplicates. */
 function checkContents(text: string, value: unknown, refuse: Refuse): void {
