@@ -4,8 +4,8 @@ import type { TelemetrySample } from '../journal/telemetry.js';
 type Others = NonNullable<TelemetrySample['others']>;
 type Moment = Pick<TelemetrySample, 'atMs' | 'busyTicks' | 'ownTicks' | 'others'>;
 
-/** Looking at one costs a hundredth of a millisecond a reading. */
-const MOST_SUSPECTS = 8;
+/** As many as a summary names. */
+const MOST_SUSPECTS = 5;
 
 /** In CPUs, not in shares of the machine: one process that spins must show on any. Above what counting by ticks gets wrong in a second. */
 const UNEXPLAINED_CPUS = 0.05;

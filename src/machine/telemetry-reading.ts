@@ -88,12 +88,13 @@ export class TelemetryReader {
     const engine = this.#statsOf(this.#members);
     const own = this.#statsOf(this.#own);
     const sensors = readSensors(this.#files, this.#sensors);
-    const cpus = parseCpuLine(this.#files.read('/proc/stat') ?? '');
+    const stat = this.#files.read('/proc/stat');
+    if (stat === null) throw new Error('/proc/stat cannot be read');
     const { user, system } = process.cpuUsage();
     return {
       atMs: performance.now() - this.#beganAt,
       ...sensors,
-      ...cpus,
+      ...parseCpuLine(stat),
       ownTicks: sum([...engine, ...own].map((stat) => stat.cpuTicks)),
       majorFaults: sum(engine.map((stat) => stat.majorFaults)),
       selfCpuMs: (user + system) / 1000,

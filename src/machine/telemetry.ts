@@ -26,8 +26,8 @@ export class Telemetry {
     this.#child = fork(program, [], {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // A reading leaves little behind; collecting that while it is idle would cost more than all readings of a launch.
-      execArgv: ['--no-memory-reducer'],
+      // A reading leaves little behind. To collect it while a launch runs would cost more than many readings.
+      execArgv: ['--no-memory-reducer', '--min-semi-space-size=16'],
       detached: true,
     });
     this.#child.on('error', () => {});

@@ -18,6 +18,9 @@ import type { Telemetry } from '../../src/machine/telemetry.js';
 
 const NEIGHBOURS = 150;
 
+/** More others than this are all of them. */
+const SUSPECTS = 5;
+
 /** CPU time of all threads that live, in milliseconds, as the scheduler counts it. */
 function cpuMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
@@ -46,7 +49,7 @@ function look({ telemetry, path, seen }: Watching): void {
 function costMs(seen: Watching['seen'], samples: readonly TelemetrySample[], whole: boolean): string {
   const costs = seen.flatMap((now, at) => {
     const before = seen[at - 1];
-    const isWhole = (samples[now.lines - 1]?.others?.length ?? 0) > 8;
+    const isWhole = (samples[now.lines - 1]?.others?.length ?? 0) > SUSPECTS;
     return before?.lines === now.lines - 1 && isWhole === whole ? [now.cpuMs - before.cpuMs] : [];
   });
   return costs.length === 0 ? 'none' : `${median(costs).toFixed(2)} ms (of ${costs.length})`;
