@@ -47,8 +47,8 @@ describe('the table of processes', () => {
     assert.ok(isOpen(path));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    assert.equal(table.read(pid), null);
     assert.ok(!table.readAll().some((stat) => stat.pid === pid));
     assert.ok(!isOpen(path));
+    assert.equal(table.read(pid), null);
   });
 });
