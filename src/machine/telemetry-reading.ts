@@ -44,7 +44,8 @@ export class TelemetryReader {
   #lastWhole: Others = [];
   #sinceWhole = 0;
   #before: TelemetrySample | undefined;
-  #wasUnexplained = false;
+  /** Work that is there from the beginning is not new: whose it is can wait. */
+  #wasUnexplained = true;
 
   /** `own` are the harness and the telemetry: neither the engine nor others. */
   constructor(group: number, own: readonly number[]) {
