@@ -139,7 +139,7 @@ TEST_CASE("the output row of a token's successor is its embedding row, scaled by
   qe::createModel(options);
   const qe::Gguf file(options.out);
   const qk::Dimensions d = qe::readDimensions(file);
-  const qe::WeightsGenerator generator(d, options.seed, qe::expertTypes(options.experts), false);
+  const qe::WeightsGenerator generator(d, options.seed, qe::expertTypes(options.experts), qk::Type::Q8_0, false);
   const qk::Matrix embedding = file.tensor("token_embd.weight").matrix();
   const qk::Matrix output = file.tensor("output.weight").matrix();
   std::vector<float> embedded(static_cast<std::size_t>(d.hidden));
@@ -153,7 +153,7 @@ TEST_CASE("the output row of a token's successor is its embedding row, scaled by
 }
 
 TEST_CASE("successors make one cycle of the bytes, one of the padding, and leave the special tokens alone") {
-  const qe::WeightsGenerator generator(qe::presetDimensions("unit"), 7, qe::expertTypes("q8_0"), false);
+  const qe::WeightsGenerator generator(qe::presetDimensions("unit"), 7, qe::expertTypes("q8_0"), qk::Type::Q8_0, false);
   const std::vector<std::int32_t>& next = generator.successor();
   const auto cycle = [&](std::int32_t start) {
     std::set<std::int32_t> seen;
@@ -234,7 +234,7 @@ TEST_CASE("power-of-two scales reach any deviation, by a mixture, and a power of
 
 TEST_CASE("ranges of tensors that are not plain random agree with the whole, too") {
   const qk::Dimensions d = qe::presetDimensions("unit");
-  const qe::WeightsGenerator generator(d, 3, qe::expertTypes("rocmfp2"), false);
+  const qe::WeightsGenerator generator(d, 3, qe::expertTypes("rocmfp2"), qk::Type::Q8_0, false);
   for (const qe::TensorSpec& spec : qe::tensorLayout(d)) {
     if (spec.role != qe::Role::output && spec.role != qe::Role::tokenExperts && spec.role != qe::Role::hyperBase) continue;
     const std::int64_t bytes = qk::format(generator.typeOf(spec)).bytes;
