@@ -103,7 +103,7 @@ void checkOptions(const CreateOptions& options) {
 Created createModel(const CreateOptions& options, const Progress& progress) {
   checkOptions(options);
   const qk::Dimensions dimensions = chosenDimensions(options);
-  const WeightsGenerator generator(dimensions, options.seed, expertTypes(options.experts), denseType(options.dense),
+  const WeightsGenerator generator(dimensions, options.seed, expertTypes(options.experts), generatedDense(options.dense),
                                    options.stress);
   const std::vector<TensorSpec> layout = tensorLayout(dimensions);
   GgufWriter writer;

@@ -20,8 +20,8 @@ qk::Dimensions readDimensions(const Gguf& file);
 struct CreateOptions {
   std::string preset = "unit";      // see presets.h
   std::string experts = "rocmfp2";  // see expertTypes in weights_generator.h
-  // Type of attention, indexer, shared experts, embedding and output: see denseType in weights_generator.h. Empty means q8_0 (in
-  // a stress model f32); another is recorded as qualify.dense.
+  // Type of attention, indexer, shared experts, embedding and output: see generatedDense in weights_generator.h. Empty
+  // means q8_0 (in a stress model f32); another is recorded as qualify.dense.
   std::string dense;
   std::uint64_t seed = 0;
   std::filesystem::path out;

@@ -60,7 +60,7 @@ ExpertTypes expertTypes(std::string_view name) {
   throw std::invalid_argument("there are no experts of type '" + std::string(name) + "'; types are " + known);
 }
 
-qk::Type denseType(std::string_view name) {
+qk::Type generatedDense(std::string_view name) {
   if (name.empty()) return qk::Type::Q8_0;
   if (name == "f16") return qk::Type::F16;
   if (name == "f32") return qk::Type::F32;

@@ -32,9 +32,9 @@ struct ExpertTypes {
 // Throws std::invalid_argument naming what exists.
 ExpertTypes expertTypes(std::string_view name);
 
-// Type of the matrices that are no experts by name: f16, f32, and without a name q8_0. Only beside the float types do
-// activations stay as they are; the others round them to int8. Throws std::invalid_argument naming what exists.
-qk::Type denseType(std::string_view name);
+// Type of the matrices that are no experts, by name: f16, f32, and without a name q8_0. Float matrices take activations as
+// they are; the others have them rounded to int8. Throws std::invalid_argument naming what exists.
+qk::Type generatedDense(std::string_view name);
 
 class WeightsGenerator {
  public:

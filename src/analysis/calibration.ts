@@ -54,12 +54,7 @@ export const sessionRecordSchema = z.strictObject({
 export type SessionRecord = z.infer<typeof sessionRecordSchema>;
 
 function workloadOf({ model, engine }: Plan): string {
-  const name =
-    'preset' in model
-      ? generatedModelText(model)
-      : 'path' in model
-        ? model.path
-        : 'simulated';
+  const name = 'preset' in model ? generatedModelText(model) : 'path' in model ? model.path : 'simulated';
   const threads = engine.threads === undefined ? [] : [counted(engine.threads, 'thread')];
   const cpus = engine.cpus === undefined ? [] : [`CPUs ${engine.cpus}`];
   return [name, ...threads, ...cpus].join(', ');
