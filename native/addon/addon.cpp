@@ -50,10 +50,11 @@ Napi::Value cpu(const Napi::CallbackInfo& info) {
 
 qe::CreateOptions readCreateOptions(const Napi::CallbackInfo& info) {
   const Napi::Object given = readOptions(
-      info, 0, "options", {"preset", "experts", "seed", "out", "threads", "stress", "roundTrips"});
+      info, 0, "options", {"preset", "experts", "dense", "seed", "out", "threads", "stress", "roundTrips"});
   qe::CreateOptions options;
   options.preset = readText(given.Get("preset"), "options.preset");
   options.experts = readText(given.Get("experts"), "options.experts");
+  if (!given.Get("dense").IsNull()) options.dense = readText(given.Get("dense"), "options.dense");
   options.seed = static_cast<std::uint64_t>(readInteger(given.Get("seed"), "options.seed", 0, kMostInteger));
   options.out = readText(given.Get("out"), "options.out");
   options.threads = static_cast<int>(readInteger(given.Get("threads"), "options.threads", 1, 1024));

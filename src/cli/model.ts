@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
-import { expertsSchema, presetSchema } from '../matrix/schema.js';
+import { denseSchema, expertsSchema, presetSchema } from '../matrix/schema.js';
 import { describeAudit, describeModel } from '../report/model.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { modelError, refuseExisting, writeModel } from './model-file.js';
@@ -18,6 +18,7 @@ const ARCHITECTURE = 'deepseek4';
 interface CreateFlags {
   preset: string;
   experts: string;
+  dense?: string;
   seed: number;
   out: string;
   threads: number;
@@ -33,8 +34,9 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
   const { preset, seed, threads, stress, roundTrips } = flags;
   // Stress models are F32 throughout; only what the user asked for may be refused for that.
   const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
+  const dense = flags.dense ?? null;
   const made = await writeModel(flags.out, 'writing', (out, onBytes) =>
-    addon.createModel({ preset, experts, seed, threads, stress, roundTrips, out }, onBytes),
+    addon.createModel({ preset, experts, dense, seed, threads, stress, roundTrips, out }, onBytes),
   );
   if (flags.json) answerJson({ schemaVersion: 1, ...made });
   else answer(`${made.path}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${made.sha256}`);
@@ -88,6 +90,12 @@ export function register(program: Command): void {
       new Option('--experts <type>', 'type of the experts: gate and up, with the down type that goes with it')
         .choices(expertsSchema.options)
         .default('rocmfp2'),
+    )
+    .addOption(
+      new Option(
+        '--dense <type>',
+        'type of attention, indexer, shared experts, embedding and output (default: q8_0); of a float model, no activation is rounded',
+      ).choices(denseSchema.options),
     )
     .addOption(
       new Option('--seed <n>', 'seed of the weights')

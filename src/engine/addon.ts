@@ -22,6 +22,8 @@ interface CreateModelOptions {
   preset: string;
   /** Type of gate and up; down follows (`rocmfp2` pairs with ROCmFP3 down). */
   experts: string;
+  /** Type of attention, indexer, shared experts, embedding and output; null for `q8_0` (in a stress model `f32`). */
+  dense: string | null;
   seed: number;
   out: string;
   threads: number;
