@@ -87,12 +87,12 @@ async function lookAt(
   return { line: after === stamp ? line : { ...line, stamp: '0'.repeat(64) }, isNew: true };
 }
 
-function keep(path: string, lines: readonly GoodLine[]): string | null {
+async function keep(path: string, lines: readonly GoodLine[]): Promise<string | null> {
   try {
-    writeIndex(path, lines);
+    await writeIndex(path, lines);
     return null;
   } catch (error) {
-    systemCode(error);
+    if (!(error instanceof QualifyError)) systemCode(error);
     return (error as Error).message;
   }
 }
@@ -115,6 +115,6 @@ export async function collectRuns(options: CollectOptions): Promise<Collected> {
   const now = new Set(lines.map(({ folder }) => folder));
   const others = index.lines.filter(({ folder }) => !now.has(folder));
   const kept = [...lines.filter((line) => line.holds), ...others];
-  const notKept = checked > 0 || index.unreadable > 0 ? keep(options.indexPath, kept) : null;
+  const notKept = checked > 0 || index.unreadable > 0 ? await keep(options.indexPath, kept) : null;
   return { lines, checked, unreadable: index.unreadable, notKept };
 }

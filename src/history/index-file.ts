@@ -1,7 +1,7 @@
 /** `.qualify/history.jsonl`: what is known of past runs that hold, a line a run. It can be deleted at any time, and is made again from the run folders. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeWhole } from '../journal/write-whole.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { makeFolder } from '../make-folder.js';
 import { type GoodLine, goodLineSchema } from './run-line.js';
 
@@ -39,22 +39,7 @@ export function readIndex(path: string): ReadIndex {
 }
 
 /** Writes an index, whole or not at all. @throws the system's error */
-export function writeIndex(path: string, lines: readonly GoodLine[]): void {
+export async function writeIndex(path: string, lines: readonly GoodLine[]): Promise<void> {
   makeFolder(dirname(path));
-  const partial = `${path}.${process.pid}.partial`;
-  try {
-    const file = openSync(partial, 'w', 0o644);
-    try {
-      writeWhole(
-        file,
-        Buffer.from(lines.map((line) => `${JSON.stringify(goodLineSchema.parse(line))}\n`).join('')),
-      );
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(partial, path);
-  } finally {
-    rmSync(partial, { force: true });
-  }
+  await replaceFile(path, lines.map((line) => `${JSON.stringify(goodLineSchema.parse(line))}\n`).join(''));
 }

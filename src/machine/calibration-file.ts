@@ -2,7 +2,7 @@
  * `calibration.json` in the config folder: the record of every session that calibrated, of all machines that share the folder.
  * Added to, never written over in place.
  */
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type SessionRecord, sessionRecordSchema } from '../analysis/calibration.js';
@@ -10,6 +10,7 @@ import { QualifyError } from '../errors.js';
 import { conform } from '../faults.js';
 import { configFolder } from '../harness.js';
 import { withCacheLock } from '../revision/cache-lock.js';
+import { replaceFile } from './replace-file.js';
 
 const fileSchema = z.strictObject({
   schemaVersion: z.literal(1),
@@ -51,30 +52,13 @@ const unwritable = (path: string, cause: NodeJS.ErrnoException): QualifyError =>
     cause,
   });
 
-/** The file appears whole or stays what it was, also when the power fails. */
-async function replace(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}.draft`;
-  try {
-    const file = await open(draft, 'w', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
 /** Adds a record. Two that calibrate at the same time wait for each other. @throws ERR_QUALIFY_CALIBRATION (exit 15) */
 export async function addCalibration(record: SessionRecord, path = calibrationPath()): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await withCacheLock(`${path}.lock`, async () => {
       const sessions = [...(await readCalibrations(path)), record];
-      await replace(path, `${JSON.stringify({ schemaVersion: 1, sessions }, null, 2)}\n`);
+      await replaceFile(path, `${JSON.stringify({ schemaVersion: 1, sessions }, null, 2)}\n`, 0o600);
     });
   } catch (error) {
     if (error instanceof QualifyError) throw error;

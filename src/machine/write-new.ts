@@ -22,22 +22,31 @@ export async function writeNewBy<T>(path: string, make: Make<T>): Promise<T> {
   // Before anything is made; the link below says it again.
   if ((await lstat(path).catch(() => null)) !== null) throw exists(path);
   // A link, unlike a rename, never takes the place of a file that came meanwhile.
-  return writeBeside(path, make, { place: link, explain: (error) => unwritable(path, error) });
+  const place = async (partial: string): Promise<void> => {
+    await link(partial, path);
+    await rm(partial, { force: true });
+  };
+  return writeBeside(path, make, { place, explain: (error) => unwritable(path, error) });
 }
 
 type Make<T> = (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>;
 
 interface Placing {
-  /** Brings the finished file to its path. */
+  /** Brings the finished file to its path; nothing may stay where it was. */
   place: (partial: string, path: string) => Promise<void>;
-  /** What the system's error at making, writing or placing it is to the user. */
-  explain: (error: unknown) => QualifyError;
+  /** What the system's error at making, writing or placing it is to the user; absent, it stays what it is. */
+  explain?: (error: unknown) => QualifyError;
+  mode?: number;
 }
 
 /** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
-export async function writeBeside<T>(path: string, make: Make<T>, { place, explain }: Placing): Promise<T> {
+export async function writeBeside<T>(
+  path: string,
+  make: Make<T>,
+  { place, explain, mode = 0o644 }: Placing,
+): Promise<T> {
   const rethrow = (error: unknown): never => {
-    throw explain(error);
+    throw explain?.(error) ?? error;
   };
   // Hidden, and named after what it is to become.
   const partial = join(
@@ -47,17 +56,17 @@ export async function writeBeside<T>(path: string, make: Make<T>, { place, expla
   // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);
   try {
-    const file = await open(partial, 'wx', 0o644).catch(rethrow);
+    const file = await open(partial, 'wx', mode).catch(rethrow);
     try {
       const made = await make((bytes) => file.writeFile(bytes).catch(rethrow));
       await file.sync().catch(rethrow);
       await place(partial, path).catch(rethrow);
       return made;
     } catch (error) {
+      await rm(partial, { force: true });
       throw explainDiskFull(error, path);
     } finally {
       await file.close();
-      await rm(partial, { force: true });
     }
   } finally {
     dismissGuard();

@@ -3,16 +3,17 @@
  * `NAME.pub.pem` (SPKI) and `NAME.pub` (OpenSSH). A `.pub.pem` or `.pub` alone is somebody else's key that the user
  * trusts. The private key never leaves this folder, and no engine is ever started with its path or bytes.
  */
+
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { chmod, link, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { configFolder } from '../harness.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from './public-key.js';
 import { readPublicKey } from './public-key-file.js';
-import { writeFileWhole } from './write-file-whole.js';
 
 /** Name of the key that the first run makes and that sessions sign with. */
 export const DEFAULT_KEY = 'default';
@@ -220,7 +221,7 @@ async function writeUnlessSame(path: string, text: string): Promise<void> {
     if (!isErrno(cause, 'ENOENT')) throw cause;
     return null;
   });
-  if (there !== text) await writeFileWhole(path, text, 0o644);
+  if (there !== text) await replaceFile(path, text);
 }
 
 export function checkName(name: string): void {

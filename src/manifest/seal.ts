@@ -1,8 +1,9 @@
 /** Seals a finished run folder: index, statement, envelope, public key. */
-import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { planDigest } from '../plan/build.js';
 import { buildStatement } from './build-statement.js';
 import {
@@ -46,7 +47,7 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
   try {
     for (const [file, text] of Object.entries(beside))
       await writeFile(join(runFolder, file), text, { flush: true });
-    await writeWhole(path, manifest);
+    await replaceFile(path, manifest);
   } catch (cause) {
     throw notSealed(path, cause);
   }
@@ -61,23 +62,8 @@ const notSealed = (path: string, cause: unknown): QualifyError =>
     cause,
   });
 
-/** The manifest on its way; a session that is killed meanwhile leaves it, and is resumed. */
-export const PARTIAL_MANIFEST_FILE = `${MANIFEST_FILE}.partial`;
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const partial = `${path}.partial`;
-  const file = await open(partial, 'w', 0o644);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
-  await rename(partial, path);
-}
+/** Whether a file of a run folder is a manifest on its way: a machine that lost its power meanwhile leaves it, and the run is resumed. */
+export const isPartialManifest = (name: string): boolean => name.includes(`${MANIFEST_FILE}.partial`);
 
 async function describeEvidence(
   runFolder: string,

@@ -1,12 +1,13 @@
 /** The file of a trust policy: read strictly, checked as a whole, and written whole or not at all. */
+
 import { realpath } from 'node:fs/promises';
 import { QualifyError } from '../errors.js';
 import { conform } from '../faults.js';
 import { readBounded } from '../machine/read-bounded.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
 import { type TrustedKey, type TrustPolicy, trustPolicySchema } from './trust-policy.js';
-import { writeFileWhole } from './write-file-whole.js';
 
 const MAXIMUM_BYTES = 1024 * 1024;
 const MAXIMUM_DEPTH = 8;
@@ -67,7 +68,7 @@ export async function writeTrustPolicy(path: string, policy: TrustPolicy): Promi
   parseTrustPolicy(Buffer.from(text), path);
   const target = await realpath(path).catch(() => path);
   try {
-    await writeFileWhole(target, text, 0o644);
+    await replaceFile(target, text);
   } catch (cause) {
     throw new QualifyError('ERR_QUALIFY_TRUST_WRITE', `the trust policy ${path} cannot be written`, {
       exit: 'infrastructure',

@@ -18,7 +18,7 @@ import { Telemetry } from '../machine/telemetry.js';
 import { INDEX_FILE, KEY_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
-import { PARTIAL_MANIFEST_FILE } from '../manifest/seal.js';
+import { isPartialManifest } from '../manifest/seal.js';
 import { prepareSigningKey } from '../manifest/signing-key.js';
 import { BUNDLE_FILE } from '../manifest/sigstore-bundle.js';
 import { SSH_SIGNATURE_FILE } from '../manifest/ssh-signature.js';
@@ -41,7 +41,6 @@ interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait' | 'pr
 /** What is made after the journal; the manifest first, so that nothing looks sealed that is not. */
 const CONCLUSIONS = [
   MANIFEST_FILE,
-  PARTIAL_MANIFEST_FILE,
   SSH_SIGNATURE_FILE,
   BUNDLE_FILE,
   KEY_FILE,
@@ -141,7 +140,8 @@ function inheritedBefore(plan: Plan, entries: readonly Entry[]): Record<string, 
 }
 
 function removeConclusions(runFolder: string): void {
-  for (const name of CONCLUSIONS) rmSync(join(runFolder, name), { force: true });
+  const partial = readdirSync(runFolder).filter(isPartialManifest);
+  for (const name of [...CONCLUSIONS, ...partial]) rmSync(join(runFolder, name), { force: true });
 }
 
 /** The log of a build that the journal does not have. The build is made again, and its log is then another. */

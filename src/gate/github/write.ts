@@ -1,8 +1,8 @@
 /** Puts what a workflow posts into a folder. */
 import { join } from 'node:path';
 import { QualifyError } from '../../errors.js';
+import { replaceFile } from '../../machine/replace-file.js';
 import { makeFolder } from '../../make-folder.js';
-import { writeFileWhole } from '../../manifest/write-file-whole.js';
 import type { GateDecision } from '../decision.js';
 import { type GithubOptions, renderGithub } from './render.js';
 
@@ -22,7 +22,7 @@ export async function writeGithub(
     const paths: string[] = [];
     for (const [name, text] of Object.entries<string>({ ...files })) {
       const path = join(folder, name);
-      await writeFileWhole(path, text, 0o644);
+      await replaceFile(path, text);
       paths.push(path);
     }
     return paths;

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { symlink, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { replaceFile } from '../../../src/machine/replace-file.js';
 import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
@@ -92,4 +93,20 @@ test('nothing outlives a process that dies in the moment in which it makes the f
     await leftByDeathAtCreation(t, 'cli/write-answer.js', "writeAnswer('x.html', 'text')"),
     [],
   );
+  assert.deepEqual(
+    await leftByDeathAtCreation(t, 'machine/replace-file.js', "replaceFile('kept', 'text')"),
+    [],
+  );
+});
+
+test('a file is replaced by a whole one with the mode that is asked for, and stays where that fails', async (t) => {
+  const folder = await scratchFolder(t);
+  const path = join(folder, 'file');
+  await replaceFile(path, 'one');
+  await replaceFile(path, 'two', 0o600);
+  assert.deepEqual([readFileSync(path, 'utf8'), statSync(path).mode & 0o777], ['two', 0o600]);
+  await mkdir(join(folder, 'taken', 'below'), { recursive: true });
+  await assert.rejects(replaceFile(join(folder, 'taken'), 'three'), { code: 'EISDIR' });
+  await assert.rejects(replaceFile(join(folder, 'none', 'file'), 'three'), { code: 'ENOENT' });
+  assert.deepEqual(readdirSync(folder).sort(), ['file', 'taken']);
 });
