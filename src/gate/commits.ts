@@ -91,6 +91,15 @@ async function factsAt(
   return { tree, behindBase: behind, isInHead: await isIn(head) };
 }
 
+/**
+ * The tree of `commit` merged onto `base`; null when they conflict, when one of them is not here, and for a git before 2.38. Git keeps the
+ * tree as an object that nothing names.
+ */
+export async function mergedTree(repository: string, base: string, commit: string): Promise<string | null> {
+  const merge = ['merge-tree', '--write-tree', '--no-messages', '--end-of-options', base, commit];
+  return tryGit(repository, ...merge);
+}
+
 /** @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone */
 async function requireHistory(repository: string): Promise<void> {
   if ((await tryGit(repository, 'rev-parse', '--is-shallow-repository')) === 'false') return;

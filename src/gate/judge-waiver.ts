@@ -12,7 +12,8 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   const { head, decidedAt } = input;
   const [{ digest: commit }, { digest: tree }] = subject;
   const found: Reason[] = [];
-  if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
+  const isMerge = input.merged.get(commit.gitCommit) === head.tree;
+  if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree && !isMerge) {
     const named = commit.gitCommit.slice(0, 12);
     found.push(reason('other-head', `it is for ${named}, not for ${head.commit.slice(0, 12)}`));
   }
