@@ -6,6 +6,7 @@
 #include "engine/model_file.h"
 #include "engine/quantize_model.h"
 #include "engine/timings.h"
+#include "engine/value_check.h"
 #include "engine_object.h"
 #include "environment.h"
 #include "qk/isa.h"
@@ -138,8 +139,11 @@ Napi::Value quantizeModel(const Napi::CallbackInfo& info) {
 
 Napi::Value inspectModel(const Napi::CallbackInfo& info) {
   const std::string path = readText(info[0], "path");
-  return runOnce(info.Env(), [path](const std::atomic<bool>&) -> MakeValue {
-    auto description = std::make_shared<const qe::Description>(qe::describe(qe::Gguf(path)));
+  const bool values = !info[1].IsUndefined() && readFlag(info[1], "values");
+  return runOnce(info.Env(), [path, values](const std::atomic<bool>&) -> MakeValue {
+    const qe::Gguf file(path);
+    if (values) qe::requireFinite(file);
+    auto description = std::make_shared<const qe::Description>(qe::describe(file));
     return [description](Napi::Env env) { return toValue(env, *description); };
   });
 }

@@ -5,6 +5,7 @@ import { QualifyError } from '../errors.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { PLAN_FILE, parseJson } from '../manifest/run-folder.js';
+import { loadSigningKey } from '../manifest/signing-key.js';
 import { verifyRun } from '../manifest/verify.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { narrow } from '../matrix/narrow.js';
@@ -83,7 +84,9 @@ export async function earlierRun(runFolder: string, wanted: Wanted): Promise<Ear
 
 async function measuredRun(runFolder: string, wanted: Wanted): Promise<EarlierRun> {
   const { record, signer } = await verifyRun(runFolder);
-  if (signer.trust !== 'own') throw refuse(`it is signed by ${signer.key.keyId}, which is no key of yours`);
+  // One that signs from outside the key folder is this user's too.
+  if (signer.trust !== 'own' && (await loadSigningKey()).publicKey.keyId !== signer.key.keyId)
+    throw refuse(`it is signed by ${signer.key.keyId}, which is no key of yours`);
   const { plan, entries, machine, verdict } = record;
   requireWanted(plan, wanted);
   if (machine.id !== fingerprint().id)

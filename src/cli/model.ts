@@ -44,7 +44,7 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
 
 async function inspect(path: string, flags: { json: boolean }): Promise<void> {
   const addon = await requireEmbeddedAddon();
-  const description = await addon.inspectModel(resolve(path)).catch((error: unknown) => {
+  const description = await addon.inspectModel(resolve(path), true).catch((error: unknown) => {
     throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
   });
   const architecture = description.metadata['general.architecture'];
@@ -119,7 +119,7 @@ export function register(program: Command): void {
   registerQuantize(model, threads);
   model
     .command('inspect <file>')
-    .description('print dimensions, tensors, types, sizes and the SHA-256 of a model')
+    .description('check a model and print its dimensions, tensors, types, sizes and SHA-256')
     .option('--json', 'answer with one JSON object', false)
     .action(inspect);
   model

@@ -14,7 +14,8 @@ export interface EngineAddon {
     options: QuantizeModelOptions,
     onProgress: (doneBytes: number, totalBytes: number) => void,
   ): Promise<QuantizedModel>;
-  inspectModel(path: string): Promise<ModelDescription>;
+  /** With `values` it decodes every tensor too, and rejects at the first value that is NaN or infinite. Older addons do not look. */
+  inspectModel(path: string, values?: boolean): Promise<ModelDescription>;
   open(path: string, options: OpenOptions): Promise<NativeEngine>;
 }
 
