@@ -20,6 +20,7 @@ import { type Launch, launchesOf, type Observations, observe } from './observati
 import { clockWarnings, impossibleTimes } from './plausibility.js';
 import { retained, summaryOf } from './summary.js';
 import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
+import { tooManyVoid, voidWarnings } from './void-rounds.js';
 import { warmAcrossUnseen } from './warm-across.js';
 
 /** A cell over the first `rounds` rounds. */
@@ -84,6 +85,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
       ...contaminationOf(plan, launches),
       ...leftBehind(launches),
       ...tooManyLost(plan, seen.lost, rounds),
+      ...tooManyVoid(plan, seen.void, launches, rounds),
     ],
     warnings: [
       ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
@@ -129,6 +131,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
       ...loosenedLimits(plan),
       ...unwatchedArms(plan),
       ...resumeWarnings(entries),
+      ...voidWarnings(plan, entries),
       ...clockSetBackWarnings(entries),
     ],
   };

@@ -1,6 +1,12 @@
 /** The journal by launch: what was seen of each process, and of its build. */
 import type { Entry, EntryOf } from '../journal/entries.js';
-import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.js';
+import {
+  type LostLaunch,
+  lostLaunches,
+  standingEntries,
+  type VoidRound,
+  voidRounds,
+} from './lost-launches.js';
 
 export type Sample = EntryOf<'sample'>;
 export type Build = EntryOf<'build'>;
@@ -37,6 +43,8 @@ export interface Observations {
   end: EntryOf<'end'> | undefined;
   /** Launches that an interruption ended; nothing of them is in `launches`. */
   lost: LostLaunch[];
+  /** Rounds that telemetry voided and that were measured again; nothing of those launches is in `launches`. */
+  void: VoidRound[];
 }
 
 const newLaunch = (started: EntryOf<'launch'>): Launch => ({
@@ -86,6 +94,7 @@ export function observe(entries: readonly Entry[]): Observations {
     failures: [],
     end: undefined,
     lost: lostLaunches(entries),
+    void: voidRounds(entries),
   };
   for (const entry of standingEntries(entries)) {
     if (entry.kind === 'launch') launches.set(entry.launch, newLaunch(entry));
