@@ -79,7 +79,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches, clock, against),
+    coldness: coldnessOf(cell, launches, clock, against, seen.voidFirst),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: [
       ...contaminationOf(plan, launches),

@@ -45,6 +45,8 @@ export interface Observations {
   lost: LostLaunch[];
   /** Rounds that telemetry voided and that were measured again; nothing of those launches is in `launches`. */
   void: VoidRound[];
+  /** The session's first launch, when its round was void: before it nothing could be remembered. */
+  voidFirst: Launch | undefined;
 }
 
 const newLaunch = (started: EntryOf<'launch'>): Launch => ({
@@ -95,6 +97,7 @@ export function observe(entries: readonly Entry[]): Observations {
     end: undefined,
     lost: lostLaunches(entries),
     void: voidRounds(entries),
+    voidFirst: undefined,
   };
   for (const entry of standingEntries(entries)) {
     if (entry.kind === 'launch') launches.set(entry.launch, newLaunch(entry));
@@ -107,7 +110,13 @@ export function observe(entries: readonly Entry[]): Observations {
       if (launch !== undefined) attach(launch, entry);
     }
   }
-  return { ...seen, launches: [...launches.values()] };
+  return { ...seen, voidFirst: voidFirstOf(seen.void, entries), launches: [...launches.values()] };
+}
+
+function voidFirstOf(again: readonly VoidRound[], entries: readonly Entry[]): Launch | undefined {
+  const [name] = again.find(({ round }) => round === 0)?.launches ?? [];
+  if (name === undefined) return undefined;
+  return observe(entries.filter((entry) => 'launch' in entry && entry.launch === name)).launches[0];
 }
 
 /** Launches of an arm in the first `rounds` rounds, by round. */
