@@ -11,7 +11,7 @@ import { contaminationOf, loadWarnings } from './contamination.js';
 import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
 import { floorWarnings, impossibleSpeeds } from './floor.js';
-import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
+import { clockSetBackWarnings, resumeWarnings, splitRounds, tooManyLost } from './interruptions.js';
 import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
 import { loosenedLimits, unwatchedArms } from './loosened.js';
@@ -131,6 +131,7 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
       ...loosenedLimits(plan),
       ...unwatchedArms(plan),
       ...resumeWarnings(entries),
+      ...splitRounds(plan, entries),
       ...voidWarnings(plan, entries),
       ...clockSetBackWarnings(entries),
     ],
