@@ -11,7 +11,7 @@ import { contaminationOf, loadWarnings } from './contamination.js';
 import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
 import { floorWarnings, impossibleSpeeds } from './floor.js';
-import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
+import { clockSetBackWarnings, resumeWarnings, splitRounds, tooManyLost } from './interruptions.js';
 import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
 import { loosenedLimits, unwatchedArms } from './loosened.js';
@@ -21,6 +21,7 @@ import { clockWarnings, impossibleTimes } from './plausibility.js';
 import type { Clock } from './rate.js';
 import { retained, summaryOf } from './summary.js';
 import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
+import { tooManyVoid, voidWarnings } from './void-rounds.js';
 import { warmAcrossUnseen } from './warm-across.js';
 
 /** A cell over the first `rounds` rounds. */
@@ -86,12 +87,13 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches, clock, against),
+    coldness: coldnessOf(cell, launches, clock, against, seen.voidFirst),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: [
       ...contaminationOf(plan, launches),
       ...leftBehind(launches),
       ...tooManyLost(plan, seen.lost, rounds),
+      ...tooManyVoid(plan, seen.void, launches, rounds),
     ],
     comparisons,
     get warnings() {
@@ -157,6 +159,8 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
       ...loosenedLimits(plan),
       ...unwatchedArms(plan),
       ...resumeWarnings(entries),
+      ...splitRounds(plan, entries),
+      ...voidWarnings(plan, entries),
       ...clockSetBackWarnings(entries),
     ],
   };
