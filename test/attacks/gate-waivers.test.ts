@@ -1,4 +1,5 @@
 /** Waivers that do not cover what they are offered for. */
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attacked, losing, tryGate } from './try-gate.js';
 
