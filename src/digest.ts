@@ -21,12 +21,17 @@ const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 export function tokensDigest(tokens: ArrayLike<number>): string {
   if (tokens instanceof Uint32Array && isLittleEndian)
     return sha256(new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength));
-  const ids = isLittleEndian ? Uint32Array.from(tokens) : null;
-  if (ids?.every((id, i) => id === tokens[i])) return tokensDigest(ids);
+  const ids = isLittleEndian ? new Uint32Array(tokens) : null;
+  if (ids !== null && isSame(ids, tokens)) return tokensDigest(ids);
   const bytes = Buffer.alloc(tokens.length * 4);
   // Throws where an id does not fit.
   for (let i = 0; i < tokens.length; i++) bytes.writeUInt32LE(tokens[i] ?? 0, i * 4);
   return sha256(bytes);
+}
+
+function isSame(ids: Uint32Array, tokens: ArrayLike<number>): boolean {
+  for (let i = 0; i < ids.length; i++) if (ids[i] !== tokens[i]) return false;
+  return true;
 }
 
 /** The beginning of a digest or of a commit's name, for people. */

@@ -6,6 +6,7 @@
 #include "engine/model_file.h"
 #include "engine/quantize_model.h"
 #include "engine/timings.h"
+#include "engine/value_check.h"
 #include "engine_object.h"
 #include "environment.h"
 #include "qk/isa.h"
@@ -50,10 +51,11 @@ Napi::Value cpu(const Napi::CallbackInfo& info) {
 
 qe::CreateOptions readCreateOptions(const Napi::CallbackInfo& info) {
   const Napi::Object given = readOptions(
-      info, 0, "options", {"preset", "experts", "seed", "out", "threads", "stress", "roundTrips"});
+      info, 0, "options", {"preset", "experts", "dense", "seed", "out", "threads", "stress", "roundTrips"});
   qe::CreateOptions options;
   options.preset = readText(given.Get("preset"), "options.preset");
   options.experts = readText(given.Get("experts"), "options.experts");
+  if (!given.Get("dense").IsNull()) options.dense = readText(given.Get("dense"), "options.dense");
   options.seed = static_cast<std::uint64_t>(readInteger(given.Get("seed"), "options.seed", 0, kMostInteger));
   options.out = readText(given.Get("out"), "options.out");
   options.threads = static_cast<int>(readInteger(given.Get("threads"), "options.threads", 1, 1024));
@@ -137,8 +139,11 @@ Napi::Value quantizeModel(const Napi::CallbackInfo& info) {
 
 Napi::Value inspectModel(const Napi::CallbackInfo& info) {
   const std::string path = readText(info[0], "path");
-  return runOnce(info.Env(), [path](const std::atomic<bool>&) -> MakeValue {
-    auto description = std::make_shared<const qe::Description>(qe::describe(qe::Gguf(path)));
+  const bool values = !info[1].IsUndefined() && readFlag(info[1], "values");
+  return runOnce(info.Env(), [path, values](const std::atomic<bool>&) -> MakeValue {
+    const qe::Gguf file(path);
+    if (values) qe::requireFinite(file);
+    auto description = std::make_shared<const qe::Description>(qe::describe(file));
     return [description](Napi::Env env) { return toValue(env, *description); };
   });
 }

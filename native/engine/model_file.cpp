@@ -68,6 +68,7 @@ void writeMetadata(GgufWriter& writer, const qk::Dimensions& d, const CreateOpti
   writer.text(keys::kPreset, options.preset);
   writer.wide(keys::kSeed, options.seed);
   writer.text(keys::kExpertType, options.experts);
+  if (!options.dense.empty()) writer.text(keys::kDenseType, options.dense);
   writer.boolean(keys::kStress, options.stress);
   writer.count(keys::kGenerator, kGeneratorVersion);
   writer.boolean(keys::kKeyRoundTrip, d.keyRoundTrip);
@@ -87,6 +88,9 @@ void checkOptions(const CreateOptions& options) {
     throw std::invalid_argument("a stress model has every tensor in f32; ask for experts f32, not '" +
                                 options.experts + "'");
   }
+  if (options.stress && !options.dense.empty()) {
+    throw std::invalid_argument("a stress model has every tensor in f32; do not ask for dense '" + options.dense + "'");
+  }
   if (options.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw std::invalid_argument("the seed must be below 2^63");
   }
@@ -99,7 +103,8 @@ void checkOptions(const CreateOptions& options) {
 Created createModel(const CreateOptions& options, const Progress& progress) {
   checkOptions(options);
   const qk::Dimensions dimensions = chosenDimensions(options);
-  const WeightsGenerator generator(dimensions, options.seed, expertTypes(options.experts), options.stress);
+  const WeightsGenerator generator(dimensions, options.seed, expertTypes(options.experts), generatedDense(options.dense),
+                                   options.stress);
   const std::vector<TensorSpec> layout = tensorLayout(dimensions);
   GgufWriter writer;
   writeMetadata(writer, dimensions, options);

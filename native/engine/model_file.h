@@ -20,6 +20,9 @@ qk::Dimensions readDimensions(const Gguf& file);
 struct CreateOptions {
   std::string preset = "unit";      // see presets.h
   std::string experts = "rocmfp2";  // see expertTypes in weights_generator.h
+  // Type of attention, indexer, shared experts, embedding and output: see generatedDense in weights_generator.h. Empty
+  // means q8_0 (in a stress model f32); another is recorded as qualify.dense.
+  std::string dense;
   std::uint64_t seed = 0;
   std::filesystem::path out;
   int threads = 1;         // does not change a byte of the file
@@ -40,7 +43,8 @@ struct Created {
 using Progress = std::function<void(std::uint64_t doneBytes, std::uint64_t totalBytes)>;
 
 // Writes a GGUF v3 file under a temporary name in the folder of `out`, syncs it and renames it; on any failure nothing
-// stays behind. The bytes depend on (preset, experts, seed, stress, roundTrips) alone. Memory stays below 64 MB whatever the size.
+// stays behind. The bytes depend on (preset, experts, dense, seed, stress, roundTrips)
+// alone. Memory stays below 64 MB whatever the size.
 // Throws std::invalid_argument for an option that names nothing, std::runtime_error for the rest.
 Created createModel(const CreateOptions& options, const Progress& progress = {});
 

@@ -51,6 +51,7 @@ inline constexpr const char* kClamp = "deepseek4.swiglu_clamp_exp";
 inline constexpr const char* kPreset = "qualify.preset";
 inline constexpr const char* kSeed = "qualify.seed";
 inline constexpr const char* kExpertType = "qualify.experts";
+inline constexpr const char* kDenseType = "qualify.dense";  // absent: q8_0, in a stress model f32
 inline constexpr const char* kQuantized = "qualify.quantized";  // what `model quantize` did; absent: nothing
 inline constexpr const char* kStress = "qualify.stress";
 inline constexpr const char* kGenerator = "qualify.generator_version";

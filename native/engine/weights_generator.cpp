@@ -60,8 +60,17 @@ ExpertTypes expertTypes(std::string_view name) {
   throw std::invalid_argument("there are no experts of type '" + std::string(name) + "'; types are " + known);
 }
 
-WeightsGenerator::WeightsGenerator(const qk::Dimensions& dimensions, std::uint64_t seed, ExpertTypes experts, bool stress)
-    : dimensions_(dimensions), seed_(seed), experts_(experts), stress_(stress) {
+qk::Type generatedDense(std::string_view name) {
+  if (name.empty()) return qk::Type::Q8_0;
+  if (name == "f16") return qk::Type::F16;
+  if (name == "f32") return qk::Type::F32;
+  throw std::invalid_argument("there are no dense matrices of type '" + std::string(name) +
+                              "'; types are f16, f32");
+}
+
+WeightsGenerator::WeightsGenerator(const qk::Dimensions& dimensions, std::uint64_t seed, ExpertTypes experts,
+                                   qk::Type dense, bool stress)
+    : dimensions_(dimensions), seed_(seed), experts_(experts), dense_(dense), stress_(stress) {
   const std::int64_t vocabulary = dimensions.vocabulary;
   successor_.resize(static_cast<std::size_t>(vocabulary));
   for (std::int64_t t = 0; t < vocabulary; ++t) successor_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(t);
@@ -80,7 +89,7 @@ qk::Type WeightsGenerator::typeOf(const TensorSpec& tensor) const {
   if (tensor.role == Role::expertGate || tensor.role == Role::expertUp) return experts_.gateUp;
   if (tensor.role == Role::expertDown) return experts_.down;
   if (tensor.role == Role::compressor) return qk::Type::F16;
-  return isMatrix(tensor.role) ? qk::Type::Q8_0 : qk::Type::F32;
+  return isMatrix(tensor.role) ? dense_ : qk::Type::F32;
 }
 
 // Deviations are such that every vector between two norms has elements of about 1; u is a normed input of length D.

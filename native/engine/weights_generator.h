@@ -32,9 +32,14 @@ struct ExpertTypes {
 // Throws std::invalid_argument naming what exists.
 ExpertTypes expertTypes(std::string_view name);
 
+// Type of the matrices that are no experts, by name: f16, f32, and without a name q8_0. Float matrices take activations as
+// they are; the others have them rounded to int8. Throws std::invalid_argument naming what exists.
+qk::Type generatedDense(std::string_view name);
+
 class WeightsGenerator {
  public:
-  WeightsGenerator(const qk::Dimensions& dimensions, std::uint64_t seed, ExpertTypes experts, bool stress);
+  WeightsGenerator(const qk::Dimensions& dimensions, std::uint64_t seed, ExpertTypes experts, qk::Type dense,
+                   bool stress);
 
   qk::Type typeOf(const TensorSpec& tensor) const;
   // Writes blocks [first, first + count) of the tensor, row after row as they lie in the file. Pure: any range, any
@@ -54,6 +59,7 @@ class WeightsGenerator {
   qk::Dimensions dimensions_;
   std::uint64_t seed_;
   ExpertTypes experts_;
+  qk::Type dense_;
   bool stress_;
   std::vector<std::int32_t> successor_;
   std::vector<std::int32_t> predecessor_;

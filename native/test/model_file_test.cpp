@@ -109,6 +109,37 @@ TEST_CASE("dimensions come back from the metadata of every type of experts") {
   }
 }
 
+TEST_CASE("dense matrices have the type that is asked for, and the key that says so only then") {
+  const ScratchFolder folder;
+  for (const std::string dense : {"", "f16", "f32"}) {
+    CAPTURE(dense);
+    qe::CreateOptions options = unitOptions(folder / ("dense" + dense + ".gguf"), "f16");
+    options.dense = dense;
+    qe::createModel(options);
+    const qe::Gguf file(options.out);
+    qe::readDimensions(file);
+    const qk::Type wanted = dense == "f32" ? qk::Type::F32 : dense == "f16" ? qk::Type::F16 : qk::Type::Q8_0;
+    for (const char* name : {"token_embd.weight", "output.weight", "blk.1.attn_q_a.weight", "blk.1.attn_output_b.weight",
+                             "blk.1.ffn_gate_shexp.weight", "blk.1.ffn_down_shexp.weight"}) {
+      CAPTURE(name);
+      CHECK(file.tensor(name).type == wanted);
+    }
+    CHECK(file.tensor("blk.1.ffn_down_exps.weight").type == qk::Type::F16);
+    CHECK(file.tensor("blk.1.ffn_gate_inp.weight").type == qk::Type::F32);
+    const auto metadata = file.metadata();
+    const bool told = std::any_of(metadata.begin(), metadata.end(), [](const auto& e) { return e.key == "qualify.dense"; });
+    CHECK(told == !dense.empty());
+    if (told) CHECK(file.text("qualify.dense") == dense);
+  }
+  qe::CreateOptions wrong = unitOptions(folder / "wrong.gguf");
+  wrong.dense = "q8_0";
+  CHECK(has(messageOf([&] { qe::createModel(wrong); }), "types are f16, f32"));
+  wrong.experts = "f32";
+  wrong.dense = "f32";
+  wrong.stress = true;
+  CHECK(has(messageOf([&] { qe::createModel(wrong); }), "every tensor in f32"));
+}
+
 TEST_CASE("a stress file is all F32 and has none of the usual constants") {
   const ScratchFolder folder;
   qe::CreateOptions options = unitOptions(folder / "stress.gguf", "f32");
@@ -139,7 +170,7 @@ TEST_CASE("the output row of a token's successor is its embedding row, scaled by
   qe::createModel(options);
   const qe::Gguf file(options.out);
   const qk::Dimensions d = qe::readDimensions(file);
-  const qe::WeightsGenerator generator(d, options.seed, qe::expertTypes(options.experts), false);
+  const qe::WeightsGenerator generator(d, options.seed, qe::expertTypes(options.experts), qk::Type::Q8_0, false);
   const qk::Matrix embedding = file.tensor("token_embd.weight").matrix();
   const qk::Matrix output = file.tensor("output.weight").matrix();
   std::vector<float> embedded(static_cast<std::size_t>(d.hidden));
@@ -153,7 +184,7 @@ TEST_CASE("the output row of a token's successor is its embedding row, scaled by
 }
 
 TEST_CASE("successors make one cycle of the bytes, one of the padding, and leave the special tokens alone") {
-  const qe::WeightsGenerator generator(qe::presetDimensions("unit"), 7, qe::expertTypes("q8_0"), false);
+  const qe::WeightsGenerator generator(qe::presetDimensions("unit"), 7, qe::expertTypes("q8_0"), qk::Type::Q8_0, false);
   const std::vector<std::int32_t>& next = generator.successor();
   const auto cycle = [&](std::int32_t start) {
     std::set<std::int32_t> seen;
@@ -234,7 +265,7 @@ TEST_CASE("power-of-two scales reach any deviation, by a mixture, and a power of
 
 TEST_CASE("ranges of tensors that are not plain random agree with the whole, too") {
   const qk::Dimensions d = qe::presetDimensions("unit");
-  const qe::WeightsGenerator generator(d, 3, qe::expertTypes("rocmfp2"), false);
+  const qe::WeightsGenerator generator(d, 3, qe::expertTypes("rocmfp2"), qk::Type::Q8_0, false);
   for (const qe::TensorSpec& spec : qe::tensorLayout(d)) {
     if (spec.role != qe::Role::output && spec.role != qe::Role::tokenExperts && spec.role != qe::Role::hyperBase) continue;
     const std::int64_t bytes = qk::format(generator.typeOf(spec)).bytes;

@@ -11,15 +11,17 @@ import { contaminationOf, loadWarnings } from './contamination.js';
 import { controlsAtLook, type LookControls } from './controls/at-look.js';
 import { distinct, type Finding } from './finding.js';
 import { floorWarnings, impossibleSpeeds } from './floor.js';
-import { clockSetBackWarnings, resumeWarnings, tooManyLost } from './interruptions.js';
+import { clockSetBackWarnings, resumeWarnings, splitRounds, tooManyLost } from './interruptions.js';
 import { leftBehind } from './left-behind.js';
 import { leverWarnings } from './levers.js';
 import { loosenedLimits, unwatchedArms } from './loosened.js';
 import { sameEngineWarnings } from './matching.js';
 import { type Launch, launchesOf, type Observations, observe } from './observations.js';
 import { clockWarnings, impossibleTimes } from './plausibility.js';
+import type { Clock } from './rate.js';
 import { retained, summaryOf } from './summary.js';
 import { type SwitchWitness, switchWitnesses } from './switch-witness.js';
+import { tooManyVoid, voidWarnings } from './void-rounds.js';
 import { warmAcrossUnseen } from './warm-across.js';
 
 /** A cell over the first `rounds` rounds. */
@@ -30,11 +32,11 @@ export interface LookAnalysis {
   coldness: Coldness;
   impossible: Finding[];
   contamination: Finding[];
-  warnings: Finding[];
-  arms: Record<string, ArmSummary>;
   /** Arms that are compared; those that are controls are in `controls`. */
   comparisons: ComparisonAnalysis[];
-  controls: LookControls;
+  readonly warnings: Finding[];
+  readonly arms: Record<string, ArmSummary>;
+  readonly controls: LookControls;
 }
 
 export interface CellAnalysis {
@@ -66,37 +68,65 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
   );
   const launches = [...byArm.values()].flat();
   const samples = retained(cell, launches);
-  const arms = [...byArm].flatMap(([name, own]): [string, ArmSummary][] => {
-    const summary = summaryOf(cell, own, clock);
-    return summary === null ? [] : [[name, summary]];
-  });
   const against = plan.arms[0]?.name ?? '';
   const compared = plan.arms.slice(1).filter(({ control }) => control === undefined);
   const comparisons = compared.map(({ name: arm }) =>
     compareArms(plan, seen, cell, { arm, against }, rounds, (name) => byArm.get(name) ?? []),
   );
+  // Of most looks nobody asks for these: they are told of the one that counts in the end.
+  const arms = once(() => summariesOf(cell, byArm, clock));
+  const controls = once(() => controlsAtLook(plan, seen, cell, rounds, comparisons));
+  const warnings = once(() => [
+    ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
+    ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
+    ...clockWarnings(cell, samples),
+    ...loadWarnings(plan, launches),
+    ...warmAcrossUnseen(plan.protocol.warmups),
+    ...floorWarnings(plan, launches),
+  ]);
   return {
     rounds,
     missing: missingOf(plan, seen, cell, rounds),
-    coldness: coldnessOf(cell, launches, clock, against),
+    coldness: coldnessOf(cell, launches, clock, against, seen.voidFirst),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
     contamination: [
       ...contaminationOf(plan, launches),
       ...leftBehind(launches),
       ...tooManyLost(plan, seen.lost, rounds),
+      ...tooManyVoid(plan, seen.void, launches, rounds),
     ],
-    warnings: [
-      ...comparisons.flatMap(({ arm }) => sameEngineWarnings(plan, seen, arm, against)),
-      ...comparisons.flatMap(({ arm }) => leverWarnings(plan, seen, arm, against)),
-      ...clockWarnings(cell, samples),
-      ...loadWarnings(plan, launches),
-      ...warmAcrossUnseen(plan.protocol.warmups),
-      ...floorWarnings(plan, launches),
-    ],
-    arms: Object.fromEntries(arms),
     comparisons,
-    controls: controlsAtLook(plan, seen, cell, rounds, comparisons),
+    get warnings() {
+      return warnings();
+    },
+    get arms() {
+      return arms();
+    },
+    get controls() {
+      return controls();
+    },
   };
+}
+
+/** What `make` gives, made when it is first asked for. */
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function summariesOf(
+  cell: PlannedCell,
+  byArm: ReadonlyMap<string, readonly Launch[]>,
+  clock: Clock,
+): Record<string, ArmSummary> {
+  const summaries = [...byArm].flatMap(([name, own]): [string, ArmSummary][] => {
+    const summary = summaryOf(cell, own, clock);
+    return summary === null ? [] : [[name, summary]];
+  });
+  return Object.fromEntries(summaries);
 }
 
 function cellAnalysis(plan: Plan, seen: Observations, cell: PlannedCell): CellAnalysis {
@@ -129,6 +159,8 @@ export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
       ...loosenedLimits(plan),
       ...unwatchedArms(plan),
       ...resumeWarnings(entries),
+      ...splitRounds(plan, entries),
+      ...voidWarnings(plan, entries),
       ...clockSetBackWarnings(entries),
     ],
   };

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
 import { engineNameSchema } from '../matrix/engines.js';
+import { generatedModelText } from '../matrix/generated-model.js';
 import { phaseSchema, protocolSchema } from '../matrix/schema.js';
 import { type Plan, sha256Schema } from '../plan/schema.js';
 import { type Comparison, type Verdict, type VerdictName, verdictNameSchema } from '../verdict/schema.js';
@@ -53,12 +54,7 @@ export const sessionRecordSchema = z.strictObject({
 export type SessionRecord = z.infer<typeof sessionRecordSchema>;
 
 function workloadOf({ model, engine }: Plan): string {
-  const name =
-    'preset' in model
-      ? `${model.preset}, experts ${model.experts}, seed ${model.seed}${model.roundTrips ? '' : ', no round trips'}`
-      : 'path' in model
-        ? model.path
-        : 'simulated';
+  const name = 'preset' in model ? generatedModelText(model) : 'path' in model ? model.path : 'simulated';
   const threads = engine.threads === undefined ? [] : [counted(engine.threads, 'thread')];
   const cpus = engine.cpus === undefined ? [] : [`CPUs ${engine.cpus}`];
   return [name, ...threads, ...cpus].join(', ');

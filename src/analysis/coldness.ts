@@ -65,8 +65,9 @@ function remembered(
   launches: readonly Launch[],
   clock: Clock,
   reference: string,
+  first: readonly Launch[],
 ): Finding[] {
-  const own = warmAcrossLaunches(cell, launches, clock);
+  const own = warmAcrossLaunches(cell, [...first, ...launches], clock);
   if (own.length > 0) return own;
   const of = (arm: string): Launch[] => launches.filter((launch) => launch.arm === arm);
   const arms = new Set(launches.map(({ arm }) => arm));
@@ -77,13 +78,14 @@ function remembered(
 
 /**
  * Grade of a cell over launches: the worst of all its samples and of the launches' controls. `reference` is the arm that the others
- * are compared against.
+ * are compared against; `voidFirst` is the session's first launch where it is not among them.
  */
 export function coldnessOf(
   cell: PlannedCell,
   launches: readonly Launch[],
   clock: Clock,
   reference: string,
+  voidFirst?: Launch,
 ): Coldness {
   const samples = launches.flatMap((launch) => allSamplesOf(launch, cell.id));
   if (samples.length === 0) {
@@ -95,7 +97,7 @@ export function coldnessOf(
   const grades = [
     ...samples.flatMap((sample) => gradeSample(sample, cell)),
     ...launches.flatMap(gradeControl),
-    ...remembered(cell, launches, clock, reference).map(
+    ...remembered(cell, launches, clock, reference, voidFirst === undefined ? [] : [voidFirst]).map(
       (found): Graded => ({ ...found, status: 'violated' }),
     ),
   ];

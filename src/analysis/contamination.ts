@@ -7,54 +7,69 @@ import { median } from './statistics.js';
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
+/** A rule that a launch broke. */
+export interface Breach {
+  code: string;
+  /** What was seen. */
+  what: string;
+  /** How much is borne, and what to do, as they follow in a sentence. */
+  remedy: string;
+}
+
 /** What two readings around the launch say: others, swap, disk. CPU time bears foreign load (a warning); wall time does not. */
-function loadFindings({ protocol }: Plan, launch: Launch): Finding[] {
-  if (launch.load === undefined)
-    return [finding('load-unknown', `${launch.id}: what else the machine did was not recorded`)];
+function loadBreaches({ protocol }: Plan, launch: Launch): Breach[] {
+  if (launch.load === undefined) return [];
   const rules = protocol.invalidation;
   const { foreignCpuShare, swapIns, majorFaults } = launch.load;
-  const findings: Finding[] = [];
+  const breaches: Breach[] = [];
   if (protocol.clock === 'wall' && foreignCpuShare > rules.foreignCpuShare) {
     const [most] = launch.telemetry?.others ?? [];
     const who = most === undefined ? '' : ` (most of it ${most.name}, ${percent(most.cpuShare)})`;
-    const message = `${launch.id}: others used ${percent(foreignCpuShare)} of the machine${who}, at most ${percent(rules.foreignCpuShare)} is borne; quiet it, or let CPU time decide`;
-    findings.push(finding('foreign-load', message));
+    const what = `others used ${percent(foreignCpuShare)} of the machine${who}`;
+    const remedy = `, at most ${percent(rules.foreignCpuShare)} is borne; quiet it, or let CPU time decide`;
+    breaches.push({ code: 'foreign-load', what, remedy });
   }
   if (swapIns > rules.swapIns) {
-    const message = `${launch.id}: ${swapIns} pages came back from swap, at most ${rules.swapIns} are borne; free memory`;
-    findings.push(finding('swapping', message));
+    const what = `${swapIns} pages came back from swap`;
+    breaches.push({ code: 'swapping', what, remedy: `, at most ${rules.swapIns} are borne; free memory` });
   }
   if (majorFaults > rules.majorFaults) {
-    const message = `${launch.id}: the engine waited for ${majorFaults} pages from a disk, at most ${rules.majorFaults} are borne; free memory, or read the model once before`;
-    findings.push(finding('major-faults', message));
+    const what = `the engine waited for ${majorFaults} pages from a disk`;
+    const remedy = `, at most ${rules.majorFaults} are borne; free memory, or read the model once before`;
+    breaches.push({ code: 'major-faults', what, remedy });
   }
-  return findings;
+  return breaches;
 }
 
 /** What the readings in the course of the launch say: heat, memory, who else is on the device. */
-function telemetryFindings(plan: Plan, launch: Launch): Finding[] {
-  const asked = plan.arms.find(({ name }) => name === launch.arm)?.telemetry !== false;
-  const { telemetry } = launch;
-  if (telemetry === undefined)
-    return asked ? [finding('telemetry-missing', `${launch.id}: nobody watched the machine`)] : [];
-  const rules = plan.protocol.invalidation;
-  const findings: Finding[] = [];
+function telemetryBreaches({ protocol }: Plan, { telemetry }: Launch): Breach[] {
+  if (telemetry === undefined) return [];
+  const rules = protocol.invalidation;
+  const breaches: Breach[] = [];
   if ((telemetry.throttles ?? 0) > rules.throttles) {
-    const message = `${launch.id}: the CPU throttled itself ${counted(telemetry.throttles ?? 0, 'time')} for heat, at most ${rules.throttles} are borne; cool it, or lower its clock`;
-    findings.push(finding('throttled', message));
+    const what = `the CPU throttled itself ${counted(telemetry.throttles ?? 0, 'time')} for heat`;
+    const remedy = `, at most ${rules.throttles} are borne; cool it, or lower its clock`;
+    breaches.push({ code: 'throttled', what, remedy });
   }
   const waited = telemetry.pressure?.memory ?? 0;
   if (waited > rules.memoryPressure) {
-    const message = `${launch.id}: somebody waited for memory in ${percent(waited)} of the time, at most ${percent(rules.memoryPressure)} is borne; free memory`;
-    findings.push(finding('memory-pressure', message));
+    const what = `somebody waited for memory in ${percent(waited)} of the time`;
+    const remedy = `, at most ${percent(rules.memoryPressure)} is borne; free memory`;
+    breaches.push({ code: 'memory-pressure', what, remedy });
   }
   const users = telemetry.gpuUsers ?? [];
   if (users.length > rules.foreignGpuProcesses) {
-    const message = `${launch.id}: ${users.join(', ')} also used the compute device; end it`;
-    findings.push(finding('gpu-shared', message));
+    const what = `${users.join(', ')} also used the compute device`;
+    breaches.push({ code: 'gpu-shared', what, remedy: '; end it' });
   }
-  return findings;
+  return breaches;
 }
+
+/** The rules that what was seen beside a launch breaks. Looks at no rate, and says nothing of what was not seen. */
+export const breachesIn = (plan: Plan, launch: Launch): Breach[] => [
+  ...loadBreaches(plan, launch),
+  ...telemetryBreaches(plan, launch),
+];
 
 /** Clocks of the arms, as medians over launches, may not be apart: heat or a governor would be measured as a change. */
 function clockFindings({ protocol, arms }: Plan, launches: readonly Launch[]): Finding[] {
@@ -75,13 +90,23 @@ function clockFindings({ protocol, arms }: Plan, launches: readonly Launch[]): F
   return [finding('cpu-clocks-apart', message)];
 }
 
+/** What voids one launch: the rules that it broke, and that it was not watched. */
+function findingsOf(plan: Plan, launch: Launch): Finding[] {
+  const { id, load, telemetry } = launch;
+  const asked = plan.arms.find(({ name }) => name === launch.arm)?.telemetry !== false;
+  const unseen = load === undefined ? ['what else the machine did was not recorded'] : [];
+  const unwatched = telemetry === undefined && asked ? ['nobody watched the machine'] : [];
+  return [
+    ...unseen.map((what) => finding('load-unknown', `${id}: ${what}`)),
+    ...breachesIn(plan, launch).map(({ code, what, remedy }) => finding(code, `${id}: ${what}${remedy}`)),
+    ...unwatched.map((what) => finding('telemetry-missing', `${id}: ${what}`)),
+  ];
+}
+
 /** Everything that voids launches, by the rules of the plan. */
 export function contaminationOf(plan: Plan, launches: readonly Launch[]): Finding[] {
   const done = launches.filter(finished);
-  return distinct([
-    ...done.flatMap((launch) => [...loadFindings(plan, launch), ...telemetryFindings(plan, launch)]),
-    ...clockFindings(plan, done),
-  ]);
+  return distinct([...done.flatMap((launch) => findingsOf(plan, launch)), ...clockFindings(plan, done)]);
 }
 
 /** Foreign load that does not void CPU time but is worth knowing: it costs cache and clock frequency. */

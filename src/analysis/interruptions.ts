@@ -4,7 +4,7 @@ import { launchesIn } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
-import { type LostLaunch, lostLaunches } from './lost-launches.js';
+import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.js';
 
 /** Launches that may be lost of so many: one, or a tenth. More is trying again until it fits. */
 export const bearableLosses = (launches: number): number =>
@@ -37,6 +37,27 @@ export function resumeWarnings(entries: readonly Entry[]): Finding[] {
       ? 'no launch was lost'
       : `lost and to be repeated whole: ${lost.map(describe).join(', ')}`;
   return [finding('resumed', `the session was interrupted and resumed ${how}; ${repeated}`)];
+}
+
+/**
+ * Rounds whose launches are not adjacent, because the session was interrupted between them: whole launches stay, whatever the machine did
+ * until it went on. Of plans that repeat void rounds only: verdicts of older ones have to come out again as they were.
+ */
+export function splitRounds(plan: Plan, entries: readonly Entry[]): Finding[] {
+  if (plan.decision.voidRounds !== 'repeated') return [];
+  const resumptions = entries.filter((entry) => entry.kind === 'resume');
+  const launches = standingEntries(entries).filter((entry) => entry.kind === 'launch');
+  const later = launches.filter(({ round, seq }) =>
+    launches.some(
+      (earlier) =>
+        earlier.round === round && resumptions.some((entry) => earlier.seq < entry.seq && entry.seq < seq),
+    ),
+  );
+  if (later.length === 0) return [];
+  const rounds = [...new Set(later.map(({ round }) => round + 1))];
+  const names = later.map(({ launch }) => launch).join(', ');
+  const message = `round ${rounds.join(', ')}: the session was interrupted between the launches, and ${names} measured later than what came before in the round`;
+  return [finding('round-split', message)];
 }
 
 interface Label {

@@ -1,4 +1,7 @@
-/** What of a journal counts. A session that was resumed has launches that were lost on the way: they were seen and count for nothing. */
+/**
+ * What of a journal counts. Launches that were lost when the session was interrupted, and those of rounds that telemetry voided, were seen
+ * and count for nothing.
+ */
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { placeOfName } from '../plan/launch-name.js';
 
@@ -52,15 +55,58 @@ function placeOf(name: string, entries: readonly Entry[]): { round: number; posi
   return placeOfName(name) ?? { round: 0, position: 0 };
 }
 
-/** The entries that count: without those of lost launches, and without the failures and ends after which the session went on. */
+/** A round that telemetry voided, once for each time. */
+export interface VoidRound {
+  /** From 0. */
+  round: number;
+  /** Its launches that counted until then, in order. */
+  launches: string[];
+  codes: string[];
+}
+
+/** Every void round in order. A round that was void twice is there twice. */
+export function voidRounds(entries: readonly Entry[]): VoidRound[] {
+  const gone = new Set(lostLaunches(entries).map(({ launch }) => launch));
+  return entries.flatMap((entry): VoidRound[] => {
+    if (entry.kind !== 'void') return [];
+    const { round, codes } = entry;
+    const launches = entries.flatMap((one) =>
+      one.kind === 'launch' && one.round === round && one.seq < entry.seq && !gone.has(one.launch)
+        ? [one.launch]
+        : [],
+    );
+    for (const launch of launches) gone.add(launch);
+    return [{ round, launches, codes }];
+  });
+}
+
+/** Which attempt at a place of the plan is next: 1, and one more for each launch there that was lost or void. */
+export function nextAttempt(
+  entries: readonly Entry[],
+  { round, position }: { round: number; position: number },
+): number {
+  const lost = lostLaunches(entries).filter((one) => one.round === round && one.position === position);
+  const again = entries.filter((entry) => entry.kind === 'void' && entry.round === round);
+  return 1 + lost.length + again.length;
+}
+
+/**
+ * The entries that count: without those of lost launches and void rounds, and without the failures and ends after which the session
+ * went on.
+ */
 export function standingEntries(entries: readonly Entry[]): Entry[] {
   const resumed = entries.findLast((entry) => entry.kind === 'resume');
-  if (resumed === undefined) return [...entries];
-  const lost = new Set(lostLaunches(entries).map(({ launch }) => launch));
+  const again = voidRounds(entries);
+  if (resumed === undefined && again.length === 0) return [...entries];
+  const gone = new Set([
+    ...lostLaunches(entries).map(({ launch }) => launch),
+    ...again.flatMap(({ launches }) => launches),
+  ]);
   return entries.filter((entry) => {
-    if (entry.kind === 'resume') return false;
-    if ('launch' in entry && entry.launch !== null && lost.has(entry.launch)) return false;
-    return entry.seq > resumed.seq || (entry.kind !== 'failure' && entry.kind !== 'end');
+    if (entry.kind === 'resume' || entry.kind === 'void') return false;
+    if ('launch' in entry && entry.launch !== null && gone.has(entry.launch)) return false;
+    if (resumed === undefined || entry.seq > resumed.seq) return true;
+    return entry.kind !== 'failure' && entry.kind !== 'end';
   });
 }
 

@@ -1,6 +1,12 @@
 /** The journal by launch: what was seen of each process, and of its build. */
 import type { Entry, EntryOf } from '../journal/entries.js';
-import { type LostLaunch, lostLaunches, standingEntries } from './lost-launches.js';
+import {
+  type LostLaunch,
+  lostLaunches,
+  standingEntries,
+  type VoidRound,
+  voidRounds,
+} from './lost-launches.js';
 
 export type Sample = EntryOf<'sample'>;
 export type Build = EntryOf<'build'>;
@@ -37,6 +43,10 @@ export interface Observations {
   end: EntryOf<'end'> | undefined;
   /** Launches that an interruption ended; nothing of them is in `launches`. */
   lost: LostLaunch[];
+  /** Rounds that telemetry voided and that were measured again; nothing of those launches is in `launches`. */
+  void: VoidRound[];
+  /** The session's first launch, when its round was void: before it nothing could be remembered. */
+  voidFirst: Launch | undefined;
 }
 
 const newLaunch = (started: EntryOf<'launch'>): Launch => ({
@@ -86,6 +96,8 @@ export function observe(entries: readonly Entry[]): Observations {
     failures: [],
     end: undefined,
     lost: lostLaunches(entries),
+    void: voidRounds(entries),
+    voidFirst: undefined,
   };
   for (const entry of standingEntries(entries)) {
     if (entry.kind === 'launch') launches.set(entry.launch, newLaunch(entry));
@@ -98,7 +110,13 @@ export function observe(entries: readonly Entry[]): Observations {
       if (launch !== undefined) attach(launch, entry);
     }
   }
-  return { ...seen, launches: [...launches.values()] };
+  return { ...seen, voidFirst: voidFirstOf(seen.void, entries), launches: [...launches.values()] };
+}
+
+function voidFirstOf(again: readonly VoidRound[], entries: readonly Entry[]): Launch | undefined {
+  const [name] = again.find(({ round }) => round === 0)?.launches ?? [];
+  if (name === undefined) return undefined;
+  return observe(entries.filter((entry) => 'launch' in entry && entry.launch === name)).launches[0];
 }
 
 /** Launches of an arm in the first `rounds` rounds, by round. */

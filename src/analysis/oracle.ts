@@ -7,6 +7,7 @@ import { faultMeanings, type PlantedFault, perFault, plantedFaults } from '../pl
 import { distanceOf } from './bounded.js';
 import { type Finding, finding } from './finding.js';
 import { type Bounded, beyond } from './parity.js';
+import { timesLimits } from './times-limits.js';
 import { type Output, vacuityOf } from './vacuity.js';
 
 /** One output, as far as parity compares it. */
@@ -24,6 +25,8 @@ export interface OraclePrompt {
   /** The request asked for at least the minimum length of an output. */
   long: boolean;
   healthy: OracleOutput;
+  /** At level bounded: what the other arms of the embedded engine answer, by name. */
+  arms?: Readonly<Record<string, OracleOutput>> | undefined;
   /** With each fault: the output, and how often the fault struck while it was computed. */
   faulty: Readonly<Record<PlantedFault, OracleOutput & { struck: number }>>;
 }
@@ -64,7 +67,16 @@ export interface CellGrade {
   required: boolean;
   prompts: PromptGrade[];
   faults: FaultOutcomes;
+  /** At level bounded. */
+  room?: Room;
   grade: Grade;
+}
+
+/** Distances from the healthy reference over all prompts of a cell, in limits (`timesLimits`). */
+export interface Room {
+  /** Of healthy arms: what of the limits they take. */
+  arms: Readonly<Record<string, number | null>>;
+  faults: Readonly<Record<PlantedFault, number | null>>;
 }
 
 export interface OracleGrade {
@@ -80,12 +92,15 @@ export interface OracleGrade {
   outOfReach: PlantedFault[];
 }
 
+type OutputPair = readonly [OracleOutput, OracleOutput];
+
+const distanceBetween = (pairs: readonly OutputPair[]) =>
+  distanceOf(pairs.map(([base, head]) => [{ answer: mutable(base) }, { answer: mutable(head) }] as const));
+
 /** Whether parity would have told the healthy outputs from those with the fault. */
-function differ(rule: OracleRule, pairs: readonly (readonly [OracleOutput, OracleOutput])[]): boolean {
+function differ(rule: OracleRule, pairs: readonly OutputPair[]): boolean {
   if (rule.level === 'bounded' && rule.bounded !== undefined) {
-    const asAnswers = ([base, head]: readonly [OracleOutput, OracleOutput]) =>
-      [{ answer: mutable(base) }, { answer: mutable(head) }] as const;
-    return beyond(distanceOf(pairs.map(asAnswers)), rule.bounded).length > 0;
+    return beyond(distanceBetween(pairs), rule.bounded).length > 0;
   }
   return pairs.some(([base, head]) => meaning(base, rule.level) !== meaning(head, rule.level));
 }
@@ -104,6 +119,29 @@ function outcomeOf(rule: OracleRule, prompts: readonly OraclePrompt[], fault: Pl
   const pairs = compared.map(({ healthy, faulty }) => [healthy, faulty[fault]] as const);
   return differ(rule, pairs) ? 'caught' : 'missed';
 }
+
+/** How far healthy arms and faults are from the reference; null where no limits are. */
+function roomOf({ bounded }: OracleRule, prompts: readonly OraclePrompt[]): Room | null {
+  if (bounded === undefined) return null;
+  const toOutputs = (of: (prompt: OraclePrompt) => OracleOutput | undefined) =>
+    timesLimits(distanceBetween(prompts.map((one) => [one.healthy, of(one) ?? one.healthy])), bounded);
+  const names = Object.keys(prompts[0]?.arms ?? {});
+  return {
+    arms: Object.fromEntries(names.map((name) => [name, toOutputs(({ arms }) => arms?.[name])])),
+    faults: perFault((fault) => toOutputs(({ faulty }) => faulty[fault])),
+  };
+}
+
+/** Limits that a healthy arm does not hold show every fault, and are worth nothing. */
+const tightFindings = (cells: readonly CellGrade[]): Finding[] =>
+  cells.flatMap(({ cell, room }) =>
+    Object.entries(room?.arms ?? {})
+      .filter(([, times]) => times === null || times > 1)
+      .map(([name]) => {
+        const message = `cell ${cell}: arm ${name}, without any fault, is beyond the limits: parity would refuse it. Looser limits, or a model whose matrices are floats.`;
+        return finding('healthy-beyond-limits', message);
+      }),
+  );
 
 function entropyBits(tokens: readonly number[]): number {
   const counts = new Map<number, number>();
@@ -192,11 +230,13 @@ export function gradeOracle(rule: OracleRule, given: readonly OracleCell[]): Ora
   const empty = new Map(given.map((cell) => [cell.cell, emptiness(rule, given, cell)]));
   const cells = given.map(({ cell, required, prompts }): CellGrade => {
     const faults = perFault((fault) => outcomeOf(rule, prompts, fault));
+    const room = roomOf(rule, prompts);
     return {
       cell,
       required: required || noneRequired,
       prompts: prompts.map((one) => gradePrompt(rule, one)),
       faults,
+      ...(room === null ? {} : { room }),
       grade: empty.get(cell) ? 'vacuous' : gradeOf(faults),
     };
   });
@@ -212,6 +252,7 @@ export function gradeOracle(rule: OracleRule, given: readonly OracleCell[]): Ora
     cells,
     findings: [
       ...required.flatMap(({ cell }) => empty.get(cell) ?? []),
+      ...tightFindings(required),
       ...missed.map((fault) => missedFinding(rule, cells, fault)),
       ...(nothingStrikes
         ? [finding('fault-missed', `no fault strikes any prompt: nothing is shown. ${REMEDY}.`)]

@@ -24,13 +24,15 @@ export interface Asked {
 export interface Measured extends Judgement {
   /** Exit code of the session's verdict. */
   exitCode: number;
+  /** It was measured before an interruption, and its run verified. */
+  reused?: true;
 }
 
 /**
- * Runs a session.
+ * Runs a session, or answers what is known from one that was run before. Calls `begun` when one begins that can be gone on with.
  * @throws QualifyError when what went wrong is not of the commit: an interruption, a full disk, a machine that is taken.
  */
-export type Measure = (asked: Asked) => Promise<Measured>;
+export type Measure = (asked: Asked, begun: () => void) => Promise<Measured>;
 
 export interface BisectOptions {
   repository: string;
@@ -38,7 +40,9 @@ export interface BisectOptions {
   bad: string;
   firstParent: boolean;
   /** What the result tells of the matrix. */
-  about: Pick<Bisection, 'id' | 'startedAt' | 'harness' | 'matrix' | 'cell' | 'marginPercent'>;
+  about: Pick<Bisection, 'id' | 'startedAt' | 'harness' | 'matrix' | 'cell' | 'marginPercent' | 'rounds'>;
+  /** What an interruption left of this bisection; its sessions are there to be reused. */
+  before?: Bisection | null;
   measure: Measure;
   /** Keeps what is known so far. */
   save: (bisection: Bisection) => void;
@@ -78,7 +82,7 @@ class Course {
     this.#options = options;
     this.#range = range;
     this.#now = options.now ?? (() => performance.now());
-    this.#begun = this.#now();
+    this.#begun = this.#now() - 1000 * (options.before?.seconds ?? 0);
     const { good, bad, mergeBase, commits } = range;
     this.#state = {
       schemaVersion: 1,
@@ -109,7 +113,8 @@ class Course {
 
   #keep(change: Partial<Bisection>): void {
     const seconds = (this.#now() - this.#begun) / 1000;
-    const waitedSeconds = this.#options.waitedSeconds?.() ?? 0;
+    const { before, waitedSeconds: waited } = this.#options;
+    const waitedSeconds = (before?.waitedSeconds ?? 0) + (waited?.() ?? 0);
     this.#state = { ...this.#state, ...change, seconds, waitedSeconds };
     this.#options.save(this.#state);
   }
@@ -119,11 +124,11 @@ class Course {
   }
 
   async #search(): Promise<void> {
-    const { repository, about, firstParent } = this.#options;
+    const { repository, firstParent } = this.#options;
     const { good } = this.#range;
     this.#known.set(await sourcesOf(repository, good), { commit: good, outcome: 'good' });
     if (!(await this.#isBadEnd())) return;
-    const search = await startSearch(repository, this.#range, { name: `bisect-${about.id}`, firstParent });
+    const search = await startSearch(repository, this.#range, firstParent);
     try {
       await this.#follow(search);
     } finally {
@@ -183,9 +188,11 @@ class Course {
     const begun = this.#now();
     const runs = [name];
     const subject = await subjectOf(repository, head);
-    const ask = (run: string, again: Asked['again']): Promise<Measured> => {
+    const ask = async (run: string, again: Asked['again']): Promise<Measured> => {
       signal.throwIfAborted();
-      return measure({ base, head, run, again });
+      const measured = await measure({ base, head, run, again }, () => this.#keep({}));
+      if (measured.reused) this.#keep({ reused: [...(this.#state.reused ?? []), run] });
+      return measured;
     };
     let last = await ask(name, null);
     if (isWorthAnother(last)) {
@@ -193,12 +200,19 @@ class Course {
       runs.push(`${name}-again`);
       last = await ask(`${name}-again`, last.outcome === 'undecided' ? 'more-rounds' : 'same');
     }
-    const { exitCode, ...judgement } = last;
+    const { exitCode, reused: _known, ...judgement } = last;
     note(`${short(head)}: ${judgement.outcome} (${judgement.word}${percent(judgement)})`);
     if (base === this.#range.good)
       this.#known.set(await sourcesOf(repository, head), { commit: head, outcome: judgement.outcome });
-    const seconds = (this.#now() - begun) / 1000;
+    const seconds = this.#secondsBefore(runs) ?? (this.#now() - begun) / 1000;
     return { tried: { commit: head, subject, base, ...judgement, sameAs: null, runs, seconds }, exitCode };
+  }
+
+  /** How long it took to measure what is reused; null where something is measured now. */
+  #secondsBefore(runs: readonly string[]): number | null {
+    const { before } = this.#options;
+    const tried = [...(before?.tried ?? []), ...(before?.confirmation ? [before.confirmation] : [])];
+    return tried.find((one) => one.runs.join() === runs.join())?.seconds ?? null;
   }
 
   async #confirm({ commit, parents: [parent] }: NonNullable<Bisection['culprit']>): Promise<void> {

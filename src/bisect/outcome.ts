@@ -34,8 +34,11 @@ const OF_THE_COMMIT: ReadonlySet<string> = new Set([
   'ERR_QUALIFY_WRONG_ENGINE',
 ]);
 
+/** What ended a session early. */
+export type Failure = Pick<QualifyError, 'code' | 'message'>;
+
 /** Whether a session failed for what the commit is. */
-export const isOfTheCommit = ({ code }: QualifyError): boolean => OF_THE_COMMIT.has(code);
+export const isOfTheCommit = ({ code }: Failure): boolean => OF_THE_COMMIT.has(code);
 
 const asPercent = (ratio: number | null): number | null => (ratio === null ? null : 100 * (ratio - 1));
 
@@ -47,7 +50,7 @@ const NARROWED = 'narrowed';
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** What follows from a verdict by the cells that it has: that other cells were left out is no fault of the commit. */
-export function judgementOf(verdict: Verdict, failure: QualifyError | null): Judgement {
+export function judgementOf(verdict: Verdict, failure: Failure | null): Judgement {
   if (failure !== null)
     return { outcome: 'refused', word: failure.code, effect: null, reason: firstLine(failure.message) };
   const cells = verdict.cells.filter(({ required }) => required);

@@ -23,6 +23,8 @@ function effectText({ effect }: Tried): string {
   return ` ${ratio(deltaPercent)}${bounds}`;
 }
 
+const GO_ON = 'The same command again goes on from here.';
+
 /** What it came to, in sentences. */
 function answerOf(bisection: Bisection): string[] {
   const { result, culprit, confirmation, range, tried, bad, good, mergeBase, failure, marginPercent } =
@@ -72,12 +74,14 @@ function answerOf(bisection: Bisection): string[] {
       if (tried.length === 0)
         return [
           'Interrupted before the first session came to its end: it is not even known that BAD is slower than GOOD.',
+          GO_ON,
         ];
-      return ['Interrupted. What was found until then:', ...found(bisection)];
+      return ['Interrupted. What was found until then:', ...found(bisection), GO_ON];
     case 'broken':
       return [
         `Ended early: ${failure?.message ?? ''} [${failure?.code ?? ''}]. What was found until then:`,
         ...found(bisection),
+        GO_ON,
       ];
     case 'running':
       return ['Under way.'];
@@ -117,11 +121,14 @@ export function renderBisection(bisection: Bisection, folder: string): string {
     firstParent,
     tried,
     confirmation,
+    reused,
     seconds,
     waitedSeconds,
   } = bisection;
   const waited = waitedSeconds < 1 ? '' : ` (${duration(waitedSeconds)} of it waiting for the machine)`;
   const sessions = [...tried, ...(confirmation === null ? [] : [confirmation])].flatMap(({ runs }) => runs);
+  const known =
+    reused === undefined ? '' : ` (${reused.length} of them from before an interruption, verified)`;
   const scope = `${matrix.name}, cell ${cell}: GOOD ${short(good)}, BAD ${short(bad)}, ${counted(commits, 'commit')} between that change the engine${firstParent ? ' (first parents only)' : ''}`;
   const part = mergeBase === null ? [] : [`GOOD is no ancestor of BAD; they part at ${short(mergeBase)}.`];
   const parts = [
@@ -135,7 +142,7 @@ export function renderBisection(bisection: Bisection, folder: string): string {
       : [`against its parent ${short(confirmation.base)}`, ...triedText(confirmation, bisection)],
     wrap(
       plainText(
-        `${duration(seconds)}${waited}, ${counted(sessions.length, 'session')}; run folders and bisect.json in ${folder}`,
+        `${duration(seconds)}${waited}, ${counted(sessions.length, 'session')}${known}; run folders and bisect.json in ${folder}`,
       ),
       width,
     ),

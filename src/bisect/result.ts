@@ -1,5 +1,8 @@
-/** What a bisection came to: `bisect.json`, from which the text is made. Written after each commit, so that a killed one tells what it had. */
-import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
+/**
+ * What a bisection came to: `bisect.json`, from which the text is made. Written when the first session begins and after each commit, so
+ * that a killed one tells what it had, and can be found again.
+ */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { EXIT } from '../exit-codes.js';
@@ -7,6 +10,9 @@ import { writeWhole } from '../journal/write-whole.js';
 import { sha256Schema } from '../plan/schema.js';
 
 const BISECT_FILE = 'bisect.json';
+
+/** Results of a bisection that did not come to its end: it can go on. */
+const UNFINISHED: ReadonlySet<string> = new Set<BisectResult>(['running', 'interrupted', 'broken']);
 
 const outcomeSchema = z.enum(['good', 'bad', 'undecided', 'refused']);
 
@@ -58,6 +64,8 @@ export const bisectionSchema = z.strictObject({
   matrix: z.strictObject({ name: z.string(), digest: sha256Schema }),
   cell: z.string(),
   marginPercent: z.number(),
+  /** `--rounds`; null without. Absent in what older versions wrote. */
+  rounds: z.int().nullable().optional(),
   firstParent: z.boolean(),
   good: z.string(),
   bad: z.string(),
@@ -76,6 +84,8 @@ export const bisectionSchema = z.strictObject({
   tried: z.array(triedSchema),
   /** The culprit against its first parent. */
   confirmation: triedSchema.nullable(),
+  /** Sessions that were measured before an interruption, and verified before they counted; absent where there was none. */
+  reused: z.array(z.string()).min(1).optional(),
   /** What ended it early, in words. */
   failure: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   seconds: z.number(),
@@ -98,6 +108,17 @@ export const BISECT_EXIT: Readonly<Record<Exclude<BisectResult, 'refused' | 'bro
   interrupted: EXIT.notMeasured,
   running: EXIT.notMeasured,
 };
+
+export const isUnfinished = ({ result }: Bisection): boolean => UNFINISHED.has(result);
+
+/** The bisection of a folder; null where there is none that this version reads. */
+export function readBisection(folder: string): Bisection | null {
+  try {
+    return bisectionSchema.parse(JSON.parse(readFileSync(join(folder, BISECT_FILE), 'utf8')));
+  } catch {
+    return null;
+  }
+}
 
 /** Writes `bisect.json`, whole or not at all. */
 export function writeBisection(folder: string, bisection: Bisection): void {

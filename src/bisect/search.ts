@@ -5,6 +5,7 @@
 import { QualifyError } from '../errors.js';
 import { callGit, git } from '../revision/git.js';
 import { addWorktree } from '../revision/worktree.js';
+import { sessionName } from '../session/run-folder.js';
 import { ENGINE_PATHS, type Range } from './range.js';
 
 /** How a commit was found to be. */
@@ -51,13 +52,14 @@ async function placeAfter(folder: string, ...args: string[]): Promise<Place> {
   return { kind: 'try', commit, stepsLeft: steps === undefined ? null : Number(steps) };
 }
 
-/** Begins to search. `name` has to be unique on this machine. */
+/** Begins to search. */
 export async function startSearch(
   repository: string,
   { good, bad }: Range,
-  { name, firstParent }: { name: string; firstParent: boolean },
+  firstParent: boolean,
 ): Promise<Search> {
-  const worktree = await addWorktree(repository, good, name);
+  // Never a name from before: the guard of a search that was killed may be about to take its worktree away.
+  const worktree = await addWorktree(repository, good, `bisect-${sessionName(new Date())}`);
   try {
     const flags = ['--no-checkout', ...(firstParent ? ['--first-parent'] : [])];
     const first = await placeAfter(worktree.folder, 'start', ...flags, bad, good, '--', ...ENGINE_PATHS);

@@ -1,21 +1,24 @@
 /** `qualify bisect`: which commit made a cell slower. */
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Asked, bisect, type Measured } from '../bisect/bisect.js';
-import { isOfTheCommit, judgementOf } from '../bisect/outcome.js';
+import { bisect } from '../bisect/bisect.js';
+import { findRange } from '../bisect/range.js';
 import { renderBisection } from '../bisect/render.js';
-import { writeBisection } from '../bisect/result.js';
+import { type Bisection, writeBisection } from '../bisect/result.js';
+import { MOST_ROUNDS, matrixOf, measureBy } from '../bisect/sessions.js';
+import { type Question, unfinishedBisection } from '../bisect/unfinished.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
+import { folderLockAddress, type MachineLock, takeMachineLock } from '../machine/lock.js';
 import { makeFolder } from '../make-folder.js';
 import { cellId } from '../matrix/cell-id.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { engineRepository, revisionOfTree } from '../revision/resolve.js';
+import { removeStaleWorktrees } from '../revision/worktree.js';
 import { leaveNothingBehind } from '../session/leave-nothing.js';
 import { sessionName } from '../session/run-folder.js';
-import { runSession } from '../session/session.js';
 import { interruptSignal } from './interrupt.js';
 import { percentUpTo, wholeNumber } from './options.js';
 import { answer, answerJson, note, printable, startProgress } from './output.js';
@@ -27,13 +30,13 @@ interface Flags {
   rounds?: number;
   budget?: number;
   firstParent?: true;
+  anew?: true;
   wait?: true;
   json?: true;
 }
 
 /** Where bisections are, below the folder that qualify is called in. */
 const BISECTIONS = join('.qualify', 'bisect');
-const MOST_ROUNDS = 96;
 const MOST_BUDGET = 50;
 
 /** The one cell that decides. */
@@ -55,20 +58,31 @@ function cellOf(matrix: Matrix, asked: string | undefined): string {
   );
 }
 
-/** The matrix with the arms of one session, and the budget that was asked for. */
-function matrixOf(matrix: Matrix, { base, head }: Asked, budget: number | undefined): Matrix {
-  const arms = {
-    base: { ...matrix.arms.base, revision: base },
-    head: { ...matrix.arms.head, revision: head },
-  };
-  const budgets = budget === undefined ? matrix.budgets : { prefill: budget, decode: budget };
-  return { ...matrix, arms: arms as Matrix['arms'], budgets };
-}
+/** A bisection is searched by one process at a time. @throws QualifyError ERR_QUALIFY_LOCKED (exit 15) */
+const lockBisection = (folder: string, signal: AbortSignal): Promise<MachineLock> =>
+  takeMachineLock({
+    ...{ what: 'qualify bisect', wait: false, signal, address: folderLockAddress(folder) },
+    subject: {
+      name: `The bisection ${folder}`,
+      hint: 'Wait for it to end, or search apart from it: --anew',
+    },
+  });
 
-function roundsOf(matrix: Matrix, flags: Flags, again: Asked['again']): number | undefined {
-  if (again !== 'more-rounds') return flags.rounds;
-  const cap = flags.rounds ?? matrix.protocol.looks.at(-1) ?? MOST_ROUNDS;
-  return Math.min(MOST_ROUNDS, 2 * cap);
+/** The unfinished bisection of the question, which nobody else can then go on with; null when there is none. */
+async function claimUnfinished(
+  bisections: string,
+  question: Question,
+  signal: AbortSignal,
+): Promise<{ before: Bisection; lock: MachineLock } | null> {
+  for (;;) {
+    const found = unfinishedBisection(bisections, question);
+    if (found === null) return null;
+    const lock = await lockBisection(join(bisections, found.id), signal);
+    // Whoever had it may have written more, or come to its end.
+    const before = unfinishedBisection(bisections, question);
+    if (before?.id === found.id) return { before, lock };
+    await lock.release();
+  }
 }
 
 async function run(good: string, bad: string, flags: Flags): Promise<void> {
@@ -84,49 +98,67 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
     note('The working tree has changes that HEAD does not; they are not looked at.');
   const signal = interruptSignal();
   leaveNothingBehind();
-  const id = sessionName(new Date());
-  const folder = resolve(root, BISECTIONS, id);
+  const range = await findRange(repository, good, bad);
+  const phase = matrix.cells.find((one) => cellId(one) === cell)?.phase ?? 'prefill';
+  const ends = { base: range.good, head: range.bad };
+  const question = {
+    ...{ good: range.good, bad: range.bad, firstParent: flags.firstParent === true, cell },
+    ...{ marginPercent: flags.budget ?? matrix.budgets[phase], rounds: flags.rounds ?? null },
+    ...{ harness: harnessVersion },
+    matrix: { name: matrix.name, digest: matrixDigest(matrixOf(matrix, ends, flags.budget)) },
+  };
+  const bisections = resolve(root, BISECTIONS);
   const line = startProgress();
-  const progress = {
-    update: (text: string, share: number | null) => line.update(text, share),
-    note: (text: string) => line.end(text),
-  };
-  let waited = 0;
-  const measure = async (asked: Asked): Promise<Measured> => {
-    const { verdict, failure } = await runSession({
-      // Once, by the first session.
-      notices: notices.splice(0),
-      onWaited: (seconds) => {
-        waited += seconds;
+  const claimed = flags.anew === true ? null : await claimUnfinished(bisections, question, signal);
+  const before = claimed?.before ?? null;
+  let lock = claimed?.lock ?? null;
+  const id = before?.id ?? sessionName(new Date());
+  const folder = join(bisections, id);
+  try {
+    if (before !== null) {
+      note(`Goes on with the unfinished search in ${relative(root, folder)} (--anew begins a new one).`);
+      for (const stale of await removeStaleWorktrees())
+        note(`removed the worktree ${stale} of a search that was killed`);
+    }
+    let waited = 0;
+    const found = await bisect({
+      ...{ repository, good: range.good, bad: range.bad, firstParent: question.firstParent },
+      about: {
+        ...{ id, startedAt: before?.startedAt ?? new Date().toISOString(), harness: question.harness, cell },
+        ...{ matrix: question.matrix, marginPercent: question.marginPercent, rounds: question.rounds },
       },
-      matrix: matrixOf(matrix, asked, flags.budget),
-      ...{ repository, folder: root, out: join(folder, asked.run), cells: [cell] },
-      rounds: roundsOf(matrix, flags, asked.again),
-      ...{ wait: flags.wait === true, progress, signal },
+      before,
+      measure: measureBy({
+        ...{ folder, repository, matrix, cell, rounds: flags.rounds, budget: flags.budget },
+        ...{ wait: flags.wait === true, notices, signal },
+        onBegun: async () => {
+          makeFolder(folder);
+          lock ??= await lockBisection(folder, signal);
+        },
+        onWaited: (seconds) => {
+          waited += seconds;
+        },
+        progress: {
+          update: (text, share) => line.update(text, share),
+          note: (text) => line.end(text),
+        },
+      }),
+      waitedSeconds: () => waited,
+      save: (bisection) => {
+        makeFolder(folder);
+        writeBisection(folder, bisection);
+      },
+      note: (text) => line.end(printable(text)),
+      signal,
     });
-    if (failure !== null && !isOfTheCommit(failure)) throw failure;
-    return { ...judgementOf(verdict, failure), exitCode: verdict.exitCode };
-  };
-  const planned = matrix.cells.find((one) => cellId(one) === cell);
-  const found = await bisect({
-    ...{ repository, good, bad, firstParent: flags.firstParent === true },
-    about: {
-      ...{ id, startedAt: new Date().toISOString(), harness: harnessVersion, cell },
-      matrix: { name: matrix.name, digest: matrixDigest(matrix) },
-      marginPercent: flags.budget ?? matrix.budgets[planned?.phase ?? 'prefill'],
-    },
-    measure,
-    waitedSeconds: () => waited,
-    save: (bisection) => {
-      makeFolder(folder);
-      writeBisection(folder, bisection);
-    },
-    note: (text) => line.end(printable(text)),
-    signal,
-  }).finally(() => line.end());
-  if (flags.json === true) answerJson(found);
-  else answer(renderBisection(found, relative(root, folder)));
-  process.exitCode = found.exitCode;
+    line.end();
+    if (flags.json === true) answerJson(found);
+    else answer(renderBisection(found, relative(root, folder)));
+    process.exitCode = found.exitCode;
+  } finally {
+    line.end();
+    await lock?.release();
+  }
 }
 
 export function register(program: Command): void {
@@ -140,6 +172,7 @@ export function register(program: Command): void {
     .option('--rounds <n>', 'run exactly so many rounds and look once', wholeNumber(1, MOST_ROUNDS))
     .option('--budget <percent>', 'how much slower counts as bad, such as 5%', percentUpTo(MOST_BUDGET))
     .option('--first-parent', 'search along first parents only: which merge brought it')
+    .option('--anew', 'search from the start, though an unfinished search of the same could go on')
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print bisect.json instead of the text')
     .addHelpText(
@@ -151,6 +184,8 @@ export function register(program: Command): void {
         '\nculprit against its parent last.' +
         '\n\nYour checkout, and a bisection of yours, are not touched. Ctrl-C leaves no' +
         `\nworktree; what was found is printed, and kept in ${BISECTIONS}.` +
+        '\nThe same command again goes on from there, also after a crash: sessions that' +
+        '\nwere measured are verified and count, and the one under way is resumed.' +
         '\n\nExits 0 when the culprit is confirmed, 11 when it is not or there is none,' +
         '\nand as the session of BAD does when that proves nothing. By hand:' +
         '\n  git bisect run qualify pr --base GOOD --cell 401/512 --bisect',

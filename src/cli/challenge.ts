@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { requireFreshBase } from '../gate/fresh-base.js';
 import { writeNew } from '../machine/write-new.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
@@ -20,6 +21,7 @@ interface Flags {
   base: string;
   matrix: string;
   policy?: string;
+  tip?: string;
   valid: number;
   out?: string;
 }
@@ -37,6 +39,7 @@ export function register(program: Command): void {
     .requiredOption('--base <ref>', 'what it is compared against, in the same way')
     .option('--matrix <matrix>', 'the matrix that is asked for: a name or a file', DEFAULT_MATRIX)
     .option('--policy <file>', 'the policy of the gate that will read the answer')
+    .option('--tip <ref>', 'of the branch it is merged into: refuses a base that --policy calls moved')
     .option('--valid <duration>', 'how long a run may begin: 30m, 12h (default: 7d)', durationUpTo(MOST_DAYS))
     .option('--out <file>', 'write it there, into a new file (default: print it)')
     .addHelpText(
@@ -71,6 +74,15 @@ async function issue(flags: Flags, now: Date): Promise<Challenge> {
       exit: 'usage',
       hint: 'A challenge asks about a change: give the commit that it starts from as --base.',
     });
+  const policy = flags.policy === undefined ? null : { path: flags.policy, bytes: readPolicy(flags.policy) };
+  if (flags.tip !== undefined) {
+    if (policy === null)
+      throw new QualifyError('ERR_QUALIFY_USAGE', '--tip means nothing without --policy', {
+        exit: 'usage',
+        hint: 'Give --policy FILE too: it says how many commits the base may be behind.',
+      });
+    await requireFreshBase({ folder: '.', base, tip: flags.tip, policy });
+  }
   const parsed = challengeSchema.safeParse({
     schemaVersion: 1,
     nonce: randomBytes(32).toString('base64url'),
@@ -79,7 +91,7 @@ async function issue(flags: Flags, now: Date): Promise<Challenge> {
     head,
     base,
     matrix: { name: matrix.name, digest: matrixDigest(matrix) },
-    policy: flags.policy === undefined ? null : sha256(readPolicy(flags.policy)),
+    policy: policy && sha256(policy.bytes),
     issuedAt: now.toISOString(),
     expiresAt: new Date(now.getTime() + (flags.valid ?? WEEK_MS)).toISOString(),
   } satisfies Challenge);

@@ -12,6 +12,7 @@ import {
   isaSchema,
 } from '../engine/host-options.js';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { parseCpuList } from '../matrix/cpu-list.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { wholeNumber } from './options.js';
@@ -34,21 +35,23 @@ const wrongId = (path: string, index: number, id: unknown, wanted: string): Qual
 
 async function readIds(path: string): Promise<Int32Array> {
   try {
-    const ids = idsSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    const ids = conform(idsSchema, JSON.parse(await readFile(path, 'utf8')), (faults) => noIds(path, faults));
     const wrong = ids.findIndex((id) => !isId(id));
     if (wrong >= 0) throw wrongId(path, wrong, ids[wrong], `a whole number from 0 to ${MOST_ID}`);
     return Int32Array.from(ids.filter(isId));
   } catch (error) {
     if (error instanceof QualifyError) throw error;
-    const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new QualifyError('ERR_QUALIFY_TOKENS_FILE', `cannot read token ids: ${message}`, {
-      exit: 'usage',
-      hint: 'the file holds one JSON array of ids, as [1, 2, 3]',
-      where: path,
-      cause: error,
-    });
+    throw noIds(path, ` ${(error as Error).message}`, error);
   }
 }
+
+const noIds = (path: string, why: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TOKENS_FILE', `cannot read token ids:${why}`, {
+    exit: 'usage',
+    hint: 'the file holds one JSON array of ids, as [1, 2, 3]',
+    where: path,
+    cause,
+  });
 
 interface LogitsFlags {
   model: string;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { POLICY_FILE } from '../gate/policy.js';
 import { harnessFolder } from '../harness.js';
 import { TRUST_FILE, type TrustedKey, type TrustPolicy } from '../manifest/trust-policy.js';
+import type { EngineKind } from './init-engine.js';
 
 export const MATRIX_FILE = 'qualify.matrix.yaml';
 
@@ -55,7 +56,26 @@ export function filesOfGate({ branch, action, key }: InitChoices): InitFile[] {
   ];
 }
 
-/** For a folder without such an engine: the built-in comparison with llama.cpp, to change. */
-export const filesOfPeer = (): InitFile[] => [
-  { path: MATRIX_FILE, text: readFileSync(join(harnessFolder, 'matrices', 'peer-llama-cpp.yaml'), 'utf8') },
-];
+const builtIn = (name: string): string =>
+  readFileSync(join(harnessFolder, 'matrices', `${name}.yaml`), 'utf8');
+
+/** For anything else: a matrix to change, and what of it the user has to fill in. `folders` are those that hold a build. */
+export function matrixOf(
+  kind: Exclude<EngineKind, 'embedded'>,
+  folders: readonly string[],
+): { text: string; missing: string[] } {
+  if (kind === 'node-llama-cpp') return { text: builtIn('peer-llama-cpp'), missing: [] };
+  if (kind === 'simulated') return { text: builtIn('simulated'), missing: [] };
+  const arms = ['BASE_FOLDER', 'HEAD_FOLDER'];
+  const changes = arms.flatMap((place, at) => {
+    const folder = folders[at];
+    return folder === undefined ? [] : [[`'prebuilt:${place}'`, quoted(`prebuilt:${folder}`)] as const];
+  });
+  return {
+    text: filled(template('init/prebuilt.matrix.yaml'), changes),
+    missing: ['MODEL.gguf', 'vocabulary', ...arms.slice(folders.length)],
+  };
+}
+
+/** As a text of YAML, in single quotes where that will do. */
+const quoted = (text: string): string => (/^[\w.:/ -]+$/.test(text) ? `'${text}'` : JSON.stringify(text));

@@ -8,12 +8,17 @@ import { sshLine } from '../manifest/public-key.js';
 import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
 import { wrap } from '../report/wrap.js';
 import { tryGit } from '../revision/git.js';
-import { SOURCE_FOLDERS } from '../revision/source-tree.js';
-import { filesOfGate, filesOfPeer, MATRIX_FILE } from './init-files.js';
+import {
+  type EngineKind,
+  engineKinds,
+  engineOf,
+  holdsEngine,
+  noEngine,
+  prebuiltFolders,
+} from './init-engine.js';
+import { filesOfGate, MATRIX_FILE, matrixOf } from './init-files.js';
 import { answer, answerJson, note } from './output.js';
 import { refuseExisting, writeNewFiles } from './write-new-files.js';
-
-type EngineKind = 'embedded' | 'node-llama-cpp';
 
 interface Options {
   engine?: EngineKind;
@@ -31,6 +36,9 @@ writes what a gate of pull requests needs:
   .github/workflows/     who may ask, what measures, what reports (qualify-*)
 In a checkout of llama.cpp, or with --engine node-llama-cpp, it writes a matrix
 that compares llama.cpp, as node-llama-cpp ships it, with the embedded engine.
+Where two folders hold a build (engine.node, or a program serve), or with
+--engine prebuilt, it writes a matrix of those two, and says what to fill in.
+With --engine simulated: one that measures nothing, to see how it all works.
 Nothing is overwritten without --force: when one file is there, none is written.
 Then read docs/ci.md: the machine that measures needs some care.`;
 
@@ -45,10 +53,7 @@ export function register(program: Command): void {
     .command('init')
     .description('write a first matrix, policy, trust policy and workflows for this repository')
     .addOption(
-      new Option('--engine <engine>', 'what is measured (default: what is found here)').choices([
-        'embedded',
-        'node-llama-cpp',
-      ] satisfies EngineKind[]),
+      new Option('--engine <engine>', 'what is measured (default: what is found here)').choices(engineKinds),
     )
     .option(
       '--action <owner/repo@sha>',
@@ -67,7 +72,9 @@ async function init({ engine, action, force = undefined, json }: Options): Promi
   const kind = engine ?? engineOf(root);
   const replace = force === true;
   const written =
-    kind === 'embedded' ? await initGate(root, action, replace) : await initPeer(root, action, replace);
+    kind === 'embedded'
+      ? await initGate(root, action, replace)
+      : await initMatrix(root, kind, action, replace);
   if (json) answerJson({ schemaVersion: 1, engine: kind, root, ...written });
   else answer(toText(written));
 }
@@ -116,45 +123,47 @@ async function initGate(root: string, action: string | undefined, replace: boole
   };
 }
 
-async function initPeer(root: string, action: string | undefined, replace: boolean): Promise<Written> {
+/** What is said of a matrix that no gate goes with. */
+const REMARKS: Readonly<Record<Exclude<EngineKind, 'embedded'>, string>> = {
+  'node-llama-cpp':
+    'What is measured is the release of llama.cpp that node-llama-cpp ships, not the sources here. There is no\n' +
+    'policy and no workflow: a gate compares commits of an engine that qualify builds.',
+  prebuilt:
+    'There is no policy and no workflow: nobody knows which sources a prebuilt folder is of, and a gate compares\n' +
+    'commits of an engine that qualify builds.',
+  simulated: 'Nothing is measured by it: the times follow from a noise model.',
+};
+
+/** A matrix alone. */
+async function initMatrix(
+  root: string,
+  kind: Exclude<EngineKind, 'embedded'>,
+  action: string | undefined,
+  replace: boolean,
+): Promise<Written> {
   if (action !== undefined)
     throw new QualifyError('ERR_QUALIFY_USAGE', '--action is for workflows, and none are written here', {
       exit: 'usage',
       hint: 'A gate needs an engine that qualify builds: --engine embedded',
     });
-  const files = filesOfPeer();
+  const folders = kind === 'prebuilt' ? prebuiltFolders(root) : [];
+  const { text, missing } = matrixOf(kind, folders);
+  const files = [{ path: MATRIX_FILE, text }];
   if (!replace) await refuseExisting(root, files);
   await writeNewFiles(root, files, replace);
-  note(
-    'What is measured is the release of llama.cpp that node-llama-cpp ships, not the sources here. There is no\n' +
-      'policy and no workflow: a gate compares commits of an engine that qualify builds.',
-  );
+  note(REMARKS[kind]);
+  if (missing.length > 0) note(`Fill in, in ${MATRIX_FILE}: ${missing.join(', ')}.`);
   return {
     files: files.map(({ path }) => path),
     next: [
       { command: `qualify matrix lint ${MATRIX_FILE}`, what: 'check it after each change' },
       { command: `qualify plan ${MATRIX_FILE}`, what: 'what it would run, and how long' },
-      { command: `qualify run ${MATRIX_FILE}`, what: 'measure' },
+      kind === 'simulated'
+        ? { command: `qualify simulate ${MATRIX_FILE}`, what: 'run it' }
+        : { command: `qualify run ${MATRIX_FILE}`, what: 'measure' },
     ],
   };
 }
-
-const holdsEngine = (root: string): boolean =>
-  SOURCE_FOLDERS.every((name) => existsSync(join(root, name))) &&
-  existsSync(join(root, 'native', 'CMakeLists.txt'));
-
-/** What is to be measured here. @throws QualifyError ERR_QUALIFY_NO_ENGINE (exit 64) */
-function engineOf(root: string): EngineKind {
-  if (holdsEngine(root)) return 'embedded';
-  if (existsSync(join(root, 'include', 'llama.h')) && existsSync(join(root, 'ggml'))) return 'node-llama-cpp';
-  throw noEngine(`${root} holds no engine that qualify knows`);
-}
-
-const noEngine = (message: string): QualifyError =>
-  new QualifyError('ERR_QUALIFY_NO_ENGINE', message, {
-    exit: 'usage',
-    hint: 'Call it in a repository with native/CMakeLists.txt and kernels/, or compare with llama.cpp: --engine node-llama-cpp',
-  });
 
 /** The branch that changes are merged into, as far as git knows it here: that of the remote, the only one there is, or one of the usual names. */
 async function mainBranch(root: string): Promise<string> {

@@ -15,6 +15,9 @@ export function modelError(code: string, error: unknown, path: string): QualifyE
   return new QualifyError(code, (error as Error).message, {
     exit: 'infrastructure',
     where: path,
+    ...(code === 'ERR_QUALIFY_MODEL_FILE' && {
+      hint: 'fetch the file again, or make one: qualify model create --out FILE',
+    }),
     cause: error,
   });
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { sha256File } from '../engine/file-digest.js';
 import { auditModel } from '../engine/model-audit.js';
-import { expertsSchema, presetSchema } from '../matrix/schema.js';
+import { denseSchema, expertsSchema, presetSchema } from '../matrix/schema.js';
 import { describeAudit, describeModel } from '../report/model.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { modelError, refuseExisting, writeModel } from './model-file.js';
@@ -18,6 +18,7 @@ const ARCHITECTURE = 'deepseek4';
 interface CreateFlags {
   preset: string;
   experts: string;
+  dense?: string;
   seed: number;
   out: string;
   threads: number;
@@ -33,8 +34,9 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
   const { preset, seed, threads, stress, roundTrips } = flags;
   // Stress models are F32 throughout; only what the user asked for may be refused for that.
   const experts = stress && command.getOptionValueSource('experts') === 'default' ? 'f32' : flags.experts;
+  const dense = flags.dense ?? null;
   const made = await writeModel(flags.out, 'writing', (out, onBytes) =>
-    addon.createModel({ preset, experts, seed, threads, stress, roundTrips, out }, onBytes),
+    addon.createModel({ preset, experts, dense, seed, threads, stress, roundTrips, out }, onBytes),
   );
   if (flags.json) answerJson({ schemaVersion: 1, ...made });
   else answer(`${made.path}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${made.sha256}`);
@@ -42,7 +44,7 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
 
 async function inspect(path: string, flags: { json: boolean }): Promise<void> {
   const addon = await requireEmbeddedAddon();
-  const description = await addon.inspectModel(resolve(path)).catch((error: unknown) => {
+  const description = await addon.inspectModel(resolve(path), true).catch((error: unknown) => {
     throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
   });
   const architecture = description.metadata['general.architecture'];
@@ -90,6 +92,12 @@ export function register(program: Command): void {
         .default('rocmfp2'),
     )
     .addOption(
+      new Option(
+        '--dense <type>',
+        'type of attention, indexer, shared experts, embedding and output (default: q8_0); of a float model, no activation is rounded',
+      ).choices(denseSchema.options),
+    )
+    .addOption(
       new Option('--seed <n>', 'seed of the weights')
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
         .default(1),
@@ -111,7 +119,7 @@ export function register(program: Command): void {
   registerQuantize(model, threads);
   model
     .command('inspect <file>')
-    .description('print dimensions, tensors, types, sizes and the SHA-256 of a model')
+    .description('check a model and print its dimensions, tensors, types, sizes and SHA-256')
     .option('--json', 'answer with one JSON object', false)
     .action(inspect);
   model

@@ -58,7 +58,7 @@ function onTerminal(stream: NodeJS.WriteStream): Progress {
     },
     end(text) {
       if (drawnAt > Number.NEGATIVE_INFINITY) clear();
-      if (text !== undefined) stream.write(`${text}\n`);
+      if (text !== undefined) stream.write(inert(`${printable(text)}\n`));
     },
   };
 }
@@ -77,7 +77,7 @@ function inLog(stream: NodeJS.WriteStream): Progress {
       stream.write(inert(`${printable(text)}\n`));
     },
     end(text) {
-      if (text !== undefined) stream.write(`${text}\n`);
+      if (text !== undefined) stream.write(inert(`${printable(text)}\n`));
     },
   };
 }

@@ -41,7 +41,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   const args = [...ENGINE_NODE_FLAGS, nativeHostScript, '--addon', build.binary];
   args.push('--model', resolve(flags.model));
   args.push('--host', flags.host, '--port', String(flags.port), '--nonce', flags.nonce ?? randomUUID());
-  args.push('--build-digest', build.buildDigest, '--threads', String(flags.threads));
+  args.push('--check-values', 'yes', '--build-digest', build.buildDigest, '--threads', String(flags.threads));
   args.push('--context', String(flags.context), '--cache-slots', String(flags.cacheSlots));
   if (flags.cpus !== undefined) args.push('--cpus', flags.cpus);
   if (flags.isa !== undefined) args.push('--isa', flags.isa);

@@ -23,10 +23,11 @@ interface Options {
 }
 
 const HELP = `
-A waiver is for one commit (or another one of the same tree), one matrix, one
-cell, and a time. It reaches cells that failed or stayed undecided, never a
-refusal, a run that does not verify, or evidence that is missing. The gate takes
-it from a key with the role "maintainer", and says WAIVED before anything else.
+A waiver is for one commit (or another one of the same tree, or its merge onto
+the base, as a merge queue makes it), one matrix, one cell, and a time. It
+reaches cells that failed or stayed undecided, never a refusal, a run that does
+not verify, or evidence that is missing. The gate takes it from a key with the
+role "maintainer", and says WAIVED before anything else.
 
   qualify waive --head HEAD --matrix prefill-short-pr --cell 2048/2048 \\
     --reason 'slower until #647 lands' --expires 14d \\

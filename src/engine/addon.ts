@@ -14,7 +14,8 @@ export interface EngineAddon {
     options: QuantizeModelOptions,
     onProgress: (doneBytes: number, totalBytes: number) => void,
   ): Promise<QuantizedModel>;
-  inspectModel(path: string): Promise<ModelDescription>;
+  /** With `values` it decodes every tensor too, and rejects at the first value that is NaN or infinite. Older addons do not look. */
+  inspectModel(path: string, values?: boolean): Promise<ModelDescription>;
   open(path: string, options: OpenOptions): Promise<NativeEngine>;
 }
 
@@ -22,6 +23,8 @@ interface CreateModelOptions {
   preset: string;
   /** Type of gate and up; down follows (`rocmfp2` pairs with ROCmFP3 down). */
   experts: string;
+  /** Type of attention, indexer, shared experts, embedding and output; null for `q8_0` (in a stress model `f32`). */
+  dense: string | null;
   seed: number;
   out: string;
   threads: number;

@@ -43,6 +43,7 @@ const optionsSchema = z.object({
   context: wholeNumber(1, 1_048_576).default(DEFAULT_CONTEXT_TOKENS),
   'cache-slots': wholeNumber(0, 1024).default(DEFAULT_CACHE_SLOTS),
   isa: isaSchema.nullable().default(null),
+  'check-values': z.enum(['yes', 'no']).default('no'),
   'plant-fault': z.enum([NO_FAULT, ...plantedFaultSchema.options]).default(NO_FAULT),
   'plant-slowdown': percent(0, 50).default(0),
 });
@@ -60,6 +61,8 @@ export interface HostOptions {
   contextTokens: number;
   cacheSlots: number;
   isa: z.infer<typeof isaSchema> | null;
+  /** Looks for values that are NaN or infinite before the model is opened: `qualify engine serve` does, a session does not. */
+  checkValues: boolean;
   /** For `qualify oracle` alone: a run refuses an engine that says it has one. */
   plantedFault: PlantedFault | typeof NO_FAULT;
   /** By how many percent every prefill and decode is made to take longer; 0 for not at all. */
@@ -85,6 +88,7 @@ export function parseHostOptions(argv: string[]): HostOptions {
       contextTokens: read.context,
       cacheSlots: read['cache-slots'],
       isa: read.isa,
+      checkValues: read['check-values'] === 'yes',
       plantedFault: read['plant-fault'],
       plantedSlowdownPercent: read['plant-slowdown'],
     };

@@ -1,6 +1,6 @@
 /**
  * Generated models, each made once: the bytes in `<cache>/models/<sha256>.gguf`, and one small file for each request
- * that names them, keyed by (preset, experts, seed, round trips, sources of the generator). Equal bytes are stored once.
+ * that names them, keyed by (preset, experts, dense, seed, round trips, sources of the generator). Equal bytes are stored once.
  */
 
 import { spawn } from 'node:child_process';
@@ -32,6 +32,7 @@ interface CachedModel extends z.infer<typeof indexSchema> {
 interface ModelRequest {
   preset: string;
   experts: string;
+  dense?: string | undefined;
   seed: number;
   /** False: keys and indexer vectors are not rounded. */
   roundTrips: boolean;
@@ -57,6 +58,7 @@ async function readIndex(indexPath: string, folder: string): Promise<CachedModel
 async function generate(request: ModelRequest, out: string): Promise<void> {
   const args = [cliScript, 'model', 'create', '--out', out, '--force'];
   args.push('--preset', request.preset, '--experts', request.experts, '--seed', String(request.seed));
+  if (request.dense !== undefined) args.push('--dense', request.dense);
   if (!request.roundTrips) args.push('--no-round-trips');
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const dismissGuard = child.pid === undefined ? () => {} : guardGroup(child.pid);
@@ -94,7 +96,8 @@ async function generate(request: ModelRequest, out: string): Promise<void> {
  */
 export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
   const generator = await sourceTreeDigest(harnessFolder);
-  const name = JSON.stringify([request.preset, request.experts, request.seed, request.roundTrips, generator]);
+  const { preset, experts, dense, seed, roundTrips } = request;
+  const name = JSON.stringify([preset, experts, dense, seed, roundTrips, generator]);
   const key = createHash('sha256').update(name).digest('hex');
   const folder = join(cacheFolder(), 'models');
   const indexPath = join(folder, `${key}.json`);

@@ -39,7 +39,7 @@ async function serve(options: HostOptions): Promise<void> {
   process.on('SIGINT', () => void end());
   await app.listen({ host: options.host, port: options.port });
   const [description, sha256] = await Promise.all([
-    addon.inspectModel(options.modelPath),
+    options.checkValues ? addon.inspectModel(options.modelPath, true) : addon.inspectModel(options.modelPath),
     sha256File(options.modelPath),
   ]);
   const opened = await addon.open(options.modelPath, {

@@ -36,6 +36,20 @@ export async function baseOf(repository: string, name: string | undefined): Prom
   throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');
 }
 
+/**
+ * The branch that `name` is by name, without its remote: `main` of `origin/main` and `refs/heads/main`. Null for a commit, a tag, and what
+ * only leads to a branch (`HEAD`): none of them says where a change is to be merged.
+ */
+export async function branchOf(repository: string, name: string): Promise<string | null> {
+  const full = await tryGit(
+    repository,
+    ...['rev-parse', '--verify', '--quiet', '--symbolic-full-name', '--end-of-options', name],
+  );
+  const [, local, remote] = /^refs\/(?:heads\/(.+)|remotes\/[^/]+\/(.+))$/.exec(full ?? '') ?? [];
+  const branch = local ?? remote;
+  return branch !== undefined && (name === branch || name.endsWith(`/${branch}`)) ? branch : null;
+}
+
 const noCommit = (repository: string, name: string) =>
   gitFailed(
     `There is no commit "${name}" in ${repository}.`,
@@ -57,14 +71,7 @@ export async function factsOf(
 ): Promise<Map<string, CommitFacts>> {
   const isElsewhere = (statement: Statement): boolean =>
     commitOf(referenceOf(statement)) !== base && armsOf(statement, (commit) => commit === head).length > 0;
-  if (
-    statements.some(isElsewhere) &&
-    (await tryGit(repository, 'rev-parse', '--is-shallow-repository')) !== 'false'
-  )
-    throw gitFailed(
-      'This clone is shallow, so that how far the base of a run is behind cannot be counted.',
-      'git fetch --unshallow; in a workflow: fetch-depth: 0',
-    );
+  if (statements.some(isElsewhere)) await requireHistory(repository);
   const facts = new Map<string, CommitFacts>();
   for (const commit of new Set(statements.flatMap(commitsOf)))
     facts.set(commit, await factsAt(repository, commit, { base, head, rules }));
@@ -80,19 +87,51 @@ async function factsAt(
   if (tree === null) return { tree, behindBase: null, isInHead: false };
   const isIn = async (of: string): Promise<boolean> =>
     (await tryGit(repository, 'merge-base', '--is-ancestor', commit, of)) !== null;
-  const behind = (await isIn(base))
-    ? await countBehind(repository, commit, base, ['--', ...pathsBut(rules)])
-    : null;
+  const behind = (await isIn(base)) ? await countBehind(repository, commit, base, rules) : null;
   return { tree, behindBase: behind, isInHead: await isIn(head) };
 }
 
-/** By how many commits `commit` is behind, of those that touch the paths. Trees decide whether it is at all: git counts no merge that took one side. */
+/**
+ * The tree of `commit` merged onto `base`; null when they conflict, when one of them is not here, and for a git before 2.38. Git keeps the
+ * tree as an object that nothing names.
+ */
+export async function mergedTree(repository: string, base: string, commit: string): Promise<string | null> {
+  const merge = ['merge-tree', '--write-tree', '--no-messages', '--end-of-options', base, commit];
+  return tryGit(repository, ...merge);
+}
+
+/** @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone */
+async function requireHistory(repository: string): Promise<void> {
+  if ((await tryGit(repository, 'rev-parse', '--is-shallow-repository')) === 'false') return;
+  throw gitFailed(
+    'This clone is shallow, so that how far the base of a run is behind cannot be counted.',
+    'git fetch --unshallow; in a workflow: fetch-depth: 0',
+  );
+}
+
+/**
+ * By how many commits that count `commit` is behind `tip`, one of its descendants, as a gate with these `rules` (files below the root) has it.
+ * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone
+ */
+export async function commitsBehind(
+  repository: string,
+  commit: string,
+  tip: string,
+  rules: readonly string[],
+): Promise<number | null> {
+  await requireHistory(repository);
+  const isIn = (await tryGit(repository, 'merge-base', '--is-ancestor', commit, tip)) !== null;
+  return isIn ? countBehind(repository, commit, tip, rules) : null;
+}
+
+/** By how many commits `commit` is behind, of those that touch more than `rules` and waivers. Trees decide whether it is at all: git counts no merge that took one side. */
 async function countBehind(
   repository: string,
   commit: string,
   base: string,
-  paths: readonly string[],
+  rules: readonly string[],
 ): Promise<number | null> {
+  const paths = ['--', ...pathsBut(rules)];
   const diff = ['diff-tree', '--quiet', '-r', '--ignore-submodules=none', commit, base, ...paths];
   if ((await tryGit(repository, ...diff)) !== null) return 0;
   const range = `${commit}..${base}`;

@@ -3,7 +3,7 @@ import { harnessVersion } from '../harness.js';
 import { readAttestations } from '../manifest/attestations.js';
 import { readChallenge } from '../manifest/challenge-file.js';
 import { policyKeys } from '../manifest/trust-run.js';
-import { baseOf, factsOf, headOf, repositoryAt } from './commits.js';
+import { baseOf, branchOf, factsOf, headOf, mergedTree, repositoryAt } from './commits.js';
 import { decide } from './decide.js';
 import type { GateDecision } from './decision.js';
 import { findRuns } from './find-runs.js';
@@ -50,12 +50,13 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     baseCommit: base.commit,
     fromDisk: options.policyFromDisk,
   });
-  if (options.base === undefined && base.branch.replace(/^origin\//, '') !== rules.policy.base) {
-    const hint = `Say which base is meant: --base origin/${rules.policy.base}`;
+  const branch = await branchOf(repository, base.branch);
+  if (branch !== null && branch !== rules.policy.base) {
+    const said = options.base === undefined ? base.branch : `--base ${base.branch}`;
     throw policyFailed(
-      rules.source.path,
-      `is for merges into "${rules.policy.base}", not ${base.branch}`,
-      hint,
+      rules.placeOf('base'),
+      `base: the rules are for merges into "${rules.policy.base}", not into "${branch}" (${said})`,
+      `Say which base is meant: --base origin/${rules.policy.base}; or write base: ${branch} into the policy of that branch.`,
     );
   }
   const waivers: FoundWaiver[] = [];
@@ -65,9 +66,10 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     onProgress?.(`verifying the runs in ${folder}`);
     runs.push(...(await findRuns(folder)));
   }
+  const decidedAt = options.now ?? new Date().toISOString();
   const statements = runs.flatMap(({ run }) => (run === null ? [] : [run.statement]));
   return {
-    decidedAt: options.now ?? new Date().toISOString(),
+    decidedAt,
     harness: harnessVersion,
     policy: rules.policy,
     source: rules.source,
@@ -85,6 +87,24 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     ]),
     runs,
     waivers,
+    merged: await mergedTrees(repository, base.commit, waivers, decidedAt),
     challenges: options.challenges.map(readChallenge),
   };
+}
+
+/** What a merge queue lands of each change that a waiver is for, were it merged onto the base by itself. Waivers that are over ask for none. */
+async function mergedTrees(
+  repository: string,
+  base: string,
+  waivers: readonly FoundWaiver[],
+  decidedAt: string,
+): Promise<Map<string, string>> {
+  const merged = new Map<string, string>();
+  for (const { waiver } of waivers) {
+    if (waiver === null || Date.parse(waiver.predicate.expiresAt) <= Date.parse(decidedAt)) continue;
+    const commit = waiver.subject[0].digest.gitCommit;
+    const tree = merged.has(commit) ? null : await mergedTree(repository, base, commit);
+    if (tree !== null) merged.set(commit, tree);
+  }
+  return merged;
 }

@@ -66,6 +66,8 @@ export interface GateInput {
   commits: ReadonlyMap<string, CommitFacts>;
   runs: readonly FoundRun[];
   waivers: readonly FoundWaiver[];
+  /** By commits that waivers are for: the tree that git makes of it and the base, where they merge without a conflict. */
+  merged: ReadonlyMap<string, string>;
   /** Those that were issued. */
   challenges: readonly Challenge[];
 }

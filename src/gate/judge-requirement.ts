@@ -4,7 +4,7 @@ import { short } from '../digest.js';
 import type { Fingerprint } from '../machine/fingerprint.js';
 import { firstJsonDifference } from '../manifest/json-difference.js';
 import type { Matrix } from '../matrix/schema.js';
-import { buildPlan } from '../plan/build.js';
+import { buildPlan, voidRoundsOf } from '../plan/build.js';
 import { ontoRevisionsOf } from '../plan/from-matrix.js';
 import type { Plan } from '../plan/schema.js';
 import type { CellVerdict, Comparison } from '../verdict/schema.js';
@@ -89,7 +89,8 @@ function differenceFrom(matrix: Matrix, plan: Plan): string | null {
     looks.length === 1 &&
     firstJsonDifference(looks, matrix.protocol.looks) !== null;
   const rounds = isAsked ? { rounds: looks[0] ?? 1 } : {};
-  const expected = buildPlan(matrix, { session: plan.session, seed: plan.seed, ...rounds });
+  const { session, seed } = plan;
+  const expected = buildPlan(matrix, { session, seed, voidRounds: voidRoundsOf(plan), ...rounds });
   return firstJsonDifference(whatDecides(plan), whatDecides(expected));
 }
 

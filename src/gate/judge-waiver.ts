@@ -13,7 +13,8 @@ export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStat
   const { head, decidedAt } = input;
   const [{ digest: commit }, { digest: tree }] = subject;
   const found: Reason[] = [];
-  if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree) {
+  const isMerge = input.merged.get(commit.gitCommit) === head.tree;
+  if (commit.gitCommit !== head.commit && tree.gitTree !== head.tree && !isMerge) {
     const named = short(commit.gitCommit);
     found.push(reason('other-head', `it is for ${named}, not for ${short(head.commit)}`));
   }

@@ -1,10 +1,10 @@
 /** Reads the gate's policy and the trust policy out of their bytes, strictly: a rule that is misspelt must not become no rule. */
-import { parseDocument } from 'yaml';
-import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { faultsOf, listFaults } from '../faults.js';
 import { parseTrustPolicy } from '../manifest/trust-file.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { suggest } from '../suggest.js';
+import { type Placed, placed, placedLines, readYaml } from '../yaml-text.js';
 import { type GatePolicy, gatePolicySchema } from './policy.js';
 
 const MOST_BYTES = 2 ** 20;
@@ -17,43 +17,47 @@ export const policyFailed = (where: string, message: string, hint?: string, caus
     cause,
   });
 
-/**
- * Parses `qualify.policy.yaml`. `where` names the file in errors.
- * @throws QualifyError `ERR_QUALIFY_POLICY` (exit 64) with every problem
- */
-export function parsePolicy(bytes: Buffer, where: string): GatePolicy {
-  if (bytes.length > MOST_BYTES)
-    throw policyFailed(where, `has ${bytes.length} bytes; at most ${MOST_BYTES}`);
-  const parsed = gatePolicySchema.safeParse(plainValue(bytes, where));
-  if (!parsed.success) throw policyFailed(where, `is no policy:\n${z.prettifyError(parsed.error)}`);
-  const policy = parsed.data;
-  const classes = Object.keys(policy.machines);
-  for (const [index, { machine }] of policy.require.entries()) {
-    if (!classes.includes(machine)) {
-      const near = suggest(machine, classes);
-      const hint =
-        near === undefined ? `There are: ${classes.join(', ') || 'none'}` : `Did you mean "${near}"?`;
-      throw policyFailed(
-        where,
-        `require.${index}.machine: there is no class "${machine}" below machines`,
-        hint,
-      );
-    }
-  }
-  return policy;
+/** A policy, and where each of its fields stands. */
+export interface ReadPolicy {
+  policy: GatePolicy;
+  /** `file:line:column` of a field, or of what it would lie in. */
+  placeOf: (...path: (string | number)[]) => string;
 }
 
-function plainValue(bytes: Buffer, where: string): unknown {
-  try {
-    const document = parseDocument(bytes.toString('utf8'), { uniqueKeys: true });
-    const [error] = document.errors;
-    if (error !== undefined) throw policyFailed(where, error.message);
-    return document.toJS({ maxAliasCount: 100 });
-  } catch (cause) {
-    if (cause instanceof QualifyError || !(cause instanceof Error)) throw cause;
-    throw policyFailed(where, `is no YAML that can be read: ${cause.message}`, undefined, cause);
+/**
+ * Parses `qualify.policy.yaml`. `where` names the file in errors.
+ * @throws QualifyError `ERR_QUALIFY_POLICY` (exit 64) with the first problems and their places
+ */
+export function readPolicy(bytes: Buffer, where: string): ReadPolicy {
+  if (bytes.length > MOST_BYTES)
+    throw policyFailed(where, `has ${bytes.length} bytes; at most ${MOST_BYTES}`);
+  const refuse = (faults: readonly Placed[], hint?: string): QualifyError =>
+    policyFailed(where, `is no policy:${listFaults(placedLines(faults, where))}`, hint);
+  const yaml = readYaml(bytes.toString('utf8'), { what: 'policy', merge: false, refuse });
+  const parsed = gatePolicySchema.safeParse(yaml.value, { reportInput: true });
+  if (!parsed.success || yaml.faults.length > 0) {
+    const faults = parsed.success ? [] : faultsOf(gatePolicySchema, parsed.error);
+    throw refuse([...yaml.faults, ...faults.map((fault) => placed(fault, yaml))]);
   }
+  const policy = parsed.data;
+  const placeOf = (...path: (string | number)[]): string => {
+    const { line, col } = yaml.placeOf({ path });
+    return `${where}:${line}:${col}`;
+  };
+  const classes = Object.keys(policy.machines);
+  for (const [index, { machine }] of policy.require.entries()) {
+    if (classes.includes(machine)) continue;
+    const near = suggest(machine, classes);
+    const hint =
+      near === undefined ? `There are: ${classes.join(', ') || 'none'}` : `Did you mean "${near}"?`;
+    const message = `require.${index}.machine: there is no class "${machine}" below machines`;
+    throw policyFailed(placeOf('require', index, 'machine'), message, hint);
+  }
+  return { policy, placeOf };
 }
+
+/** The policy alone. @throws as `readPolicy` */
+export const parsePolicy = (bytes: Buffer, where: string): GatePolicy => readPolicy(bytes, where).policy;
 
 /**
  * Parses `qualify.trust.json`.

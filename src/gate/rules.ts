@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { sha256, short } from '../digest.js';
+import type { QualifyError } from '../errors.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { builtInNames } from '../matrix/built-in.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -13,7 +14,7 @@ import type { Matrix } from '../matrix/schema.js';
 import { fileAt } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import type { GatePolicy, Requirement } from './policy.js';
-import { parsePolicy, parseTrust, policyFailed } from './policy-file.js';
+import { parseTrust, policyFailed, type ReadPolicy, readPolicy } from './policy-file.js';
 
 interface Rules {
   policy: GatePolicy;
@@ -21,7 +22,18 @@ interface Rules {
   trust: TrustPolicy;
   /** Of each requirement, in order. */
   matrices: Matrix[];
+  placeOf: ReadPolicy['placeOf'];
 }
+
+/** A file of the rules as it was read. */
+interface RuleFile {
+  bytes: Buffer;
+  /** Names it in errors. */
+  where: string;
+}
+
+/** Reads a file below the root. `named` is where the name stands, and by what field; absent for an option. */
+type ReadFile = (file: string, named?: { place: string; field: string }) => Promise<RuleFile>;
 
 interface RulesOptions {
   repository: string;
@@ -37,21 +49,26 @@ interface RulesOptions {
  * @throws QualifyError `ERR_QUALIFY_POLICY`, `ERR_QUALIFY_MATRIX_INVALID` (exit 64) that name file and place
  */
 export async function readRules({ repository, path, baseCommit, fromDisk }: RulesOptions): Promise<Rules> {
-  const read = async (file: string): Promise<{ bytes: Buffer; where: string }> => {
-    if (isAbsolute(file) || file.split('/').includes('..'))
-      throw policyFailed(file, 'is no path below the root of the repository');
+  const read: ReadFile = async (file, named) => {
     const where = fromDisk ? file : `${file} of ${short(baseCommit)}`;
+    const refused = (why: string, hint?: string): QualifyError =>
+      named === undefined
+        ? policyFailed(where, why, hint)
+        : policyFailed(named.place, `${named.field}: ${where} ${why}`, hint);
+    if (isAbsolute(file) || file.split('/').includes('..'))
+      throw refused('is no path below the root of the repository');
     const bytes = await (fromDisk
       ? readFile(join(repository, file)).catch(() => null)
       : fileAt(repository, baseCommit, file));
-    if (bytes === null) throw notThere(where, fromDisk);
+    if (bytes === null) throw refused('is not there', remedy(named?.field ?? '--policy', fromDisk));
     return { bytes, where };
   };
   const { bytes, where } = await read(path);
-  const policy = parsePolicy(bytes, where);
-  const trust = await read(policy.trust);
+  const { policy, placeOf } = readPolicy(bytes, where);
+  const trust = await read(policy.trust, { place: placeOf('trust'), field: 'trust' });
   const matrices: Matrix[] = [];
-  for (const requirement of policy.require) matrices.push(await readMatrix(requirement, where, read));
+  for (const [index, requirement] of policy.require.entries())
+    matrices.push(await readMatrix(requirement, index, placeOf, read));
   return {
     policy,
     source: {
@@ -63,32 +80,41 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
     },
     trust: parseTrust(trust.bytes, trust.where),
     matrices,
+    placeOf,
   };
 }
 
 /** A matrix that is known by its name only would be whatever the one who measures calls so, budgets and all. */
 async function readMatrix(
   { matrix: name, file }: Requirement,
-  policy: string,
-  read: (file: string) => Promise<{ bytes: Buffer; where: string }>,
+  index: number,
+  placeOf: ReadPolicy['placeOf'],
+  read: ReadFile,
 ): Promise<Matrix> {
+  const place = (field: 'matrix' | 'file') => ({
+    place: placeOf('require', index, field),
+    field: `require.${index}.${field}`,
+  });
   if (file === undefined) {
     if (builtInNames().includes(name)) return loadMatrix(name).matrix;
     const hint = `Name its file in the same revision (file: matrices/${name}.yaml).`;
-    throw policyFailed(policy, `requires the matrix "${name}", which is not built in`, hint);
+    const named = place('matrix');
+    throw policyFailed(named.place, `${named.field}: no matrix "${name}" is built in`, hint);
   }
-  const { bytes, where } = await read(file);
+  const named = place('file');
+  const { bytes, where } = await read(file, named);
   const matrix = parseMatrix(bytes.toString('utf8'), where);
   if (matrix.name !== name)
-    throw policyFailed(where, `is the matrix "${matrix.name}", and "${name}" is required`);
+    throw policyFailed(
+      named.place,
+      `${named.field}: ${where} is the matrix "${matrix.name}", and "${name}" is required`,
+      `Name the file of "${name}", or require "${matrix.name}".`,
+    );
   return matrix;
 }
 
-const notThere = (where: string, fromDisk: boolean) =>
-  policyFailed(
-    where,
-    'is not there',
-    fromDisk
-      ? 'Name the policy with --policy, by its path below the root of the repository.'
-      : 'A gate reads its rules from the base revision: merge them there first. To try rules out: --policy-from-disk',
-  );
+/** `by`: the option or the field of the policy that names the file. */
+const remedy = (by: string, fromDisk: boolean): string =>
+  fromDisk
+    ? `Name it with ${by}, by its path below the root of the repository.`
+    : `A gate reads its rules from the base revision: merge the file there first, or name with ${by} one that is there. To try rules out: --policy-from-disk`;

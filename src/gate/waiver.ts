@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
+import { conform } from '../faults.js';
 import { openEnvelope, readEnvelope, signEnvelope } from '../manifest/envelope.js';
 import { invalid } from '../manifest/invalid.js';
 import type { SigningKey } from '../manifest/key-store.js';
@@ -80,9 +81,9 @@ export function openWaiver(bytes: Uint8Array, file: string, trust: TrustPolicy):
   if (key.keyId !== signer.keyId)
     throw invalid(file, `cannot be checked: the trust policy calls ${key.keyId} ${signer.keyId}`);
   const payload = openEnvelope(sealed, key, () => invalid(file, 'is not signed by the key that it names'));
-  const parsed = waiverSchema.safeParse(parseStrictJson(payload, { file, ...LIMITS }));
-  if (!parsed.success) throw invalid(file, `holds no waiver: ${z.prettifyError(parsed.error)}`);
-  if (parsed.data.predicate.signer !== key.keyId)
-    throw invalid(file, `was made by ${parsed.data.predicate.signer} and signed again by ${key.keyId}`);
-  return parsed.data;
+  const value = parseStrictJson(payload, { file, ...LIMITS });
+  const waiver = conform(waiverSchema, value, (faults) => invalid(file, `holds no waiver:${faults}`));
+  if (waiver.predicate.signer !== key.keyId)
+    throw invalid(file, `was made by ${waiver.predicate.signer} and signed again by ${key.keyId}`);
+  return waiver;
 }

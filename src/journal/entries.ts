@@ -197,6 +197,17 @@ export const entrySchema = z.discriminatedUnion('kind', [
     gpuUsers: z.array(z.string()).nullable(),
     log: evidenceSchema,
   }),
+  /**
+   * After the last launch of a round that telemetry voids: what was seen of its launches stays and counts for nothing, and the round is
+   * measured again, all of it in the same order. Derived by the rule, which sees no rate; `verify` derives it again.
+   */
+  z.strictObject({
+    ...base,
+    kind: z.literal('void'),
+    round: count,
+    /** Codes of what voided it, each once, in order. */
+    codes: z.array(z.string()).min(1),
+  }),
   /** After a look: the cells that go on. Derived by the rule; `verify` derives it again. */
   z.strictObject({ ...base, kind: z.literal('look'), rounds: count, undecided: z.array(z.string()) }),
   z.strictObject({

@@ -26,9 +26,12 @@ export const telemetrySampleSchema = z.strictObject({
   swapIns: count,
   /** Microseconds for which somebody waited for the resource (PSI, `some`). */
   pressureUs: z.strictObject({ cpu: count, memory: count, io: count }).nullable(),
-  /** CPU time of the telemetry itself. */
+  /** CPU time of the telemetry itself, read with the ticks: after all processes in the first sample, before them in any other. */
   selfCpuMs: z.number().min(0),
-  /** Processes that are not ours, by what they used; read in the first, the last and every fifth sample only, as it is dear. */
+  /**
+   * Processes that are not ours, by what they used. All of them in the first and the last sample, and in between where somebody whom the
+   * samples do not show used more than a twentieth of a CPU; else only those who used most before, or nobody, as all are dear to read.
+   */
   others: z.array(z.strictObject({ pid: count, name: z.string(), cpuTicks: count })).optional(),
   /** Display devices: clock of the shaders, temperature, share of time busy. Empty where there are none. */
   gpus: z.array(
@@ -38,7 +41,7 @@ export const telemetrySampleSchema = z.strictObject({
       busyPercent: z.number().nullable(),
     }),
   ),
-  /** Names of other processes that hold a compute device open, and whether the engine does; read with `others`. */
+  /** Names of other processes that hold a compute device open, and whether the engine does; read with all of `others`, and every fifth sample. */
   gpuUsers: z.strictObject({ engine: z.boolean(), others: z.array(z.string()) }).optional(),
 });
 

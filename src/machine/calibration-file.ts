@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type SessionRecord, sessionRecordSchema } from '../analysis/calibration.js';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { configFolder } from '../harness.js';
 import { withCacheLock } from '../revision/cache-lock.js';
 import { replaceFile } from './replace-file.js';
@@ -19,10 +20,8 @@ const fileSchema = z.strictObject({
 
 export const calibrationPath = (): string => join(configFolder(), 'calibration.json');
 
-function unreadable(path: string, cause: unknown): QualifyError {
-  const [issue] = cause instanceof z.ZodError ? cause.issues : [];
-  const why = issue === undefined ? 'is not JSON' : `${issue.path.join('.')}: ${issue.message}`;
-  return new QualifyError('ERR_QUALIFY_CALIBRATION', `The calibration cannot be read: ${why}.`, {
+function unreadable(path: string, why: string, cause?: unknown): QualifyError {
+  return new QualifyError('ERR_QUALIFY_CALIBRATION', `The calibration cannot be read:${why}`, {
     exit: 'infrastructure',
     where: path,
     hint: 'Move the file away and calibrate again: qualify calibrate',
@@ -38,9 +37,10 @@ export async function readCalibrations(path = calibrationPath()): Promise<Sessio
   });
   if (text === undefined) return [];
   try {
-    return fileSchema.parse(JSON.parse(text)).sessions;
+    return conform(fileSchema, JSON.parse(text), (faults) => unreadable(path, faults)).sessions;
   } catch (error) {
-    throw unreadable(path, error);
+    if (error instanceof QualifyError) throw error;
+    throw unreadable(path, ' it is not JSON', error);
   }
 }
 

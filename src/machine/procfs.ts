@@ -24,6 +24,11 @@ export function processStat(pid: number): ProcessStat | null {
   } catch {
     return null;
   }
+  return parseProcessStat(pid, text);
+}
+
+/** What `/proc/<pid>/stat` says. */
+export function parseProcessStat(pid: number, text: string): ProcessStat {
   // The command stands in parentheses and may hold any byte, so count fields from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const at = (index: number): number => Number(fields[index - 3]);

@@ -4,51 +4,41 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { TelemetrySample } from '../journal/telemetry.js';
 import { type Order, orderSchema, type Reply } from './telemetry-messages.js';
-import { readTelemetry, type Watched } from './telemetry-reading.js';
-
-/** Every which reading also reads all processes. */
-const WHOLE_EVERY = 5;
+import { TelemetryReader } from './telemetry-reading.js';
 
 interface Watch {
-  watched: Watched;
-  beganAt: number;
+  reader: TelemetryReader;
   file: number;
   timer: NodeJS.Timeout;
-  readings: number;
 }
 
 let watch: Watch | undefined;
 
-function take(current: Watch, whole: boolean): void {
-  const sample = readTelemetry(current.watched, current.beganAt, whole);
-  writeSync(current.file, `${JSON.stringify(sample)}\n`);
-  current.readings += 1;
-}
+const write = (file: number, sample: TelemetrySample): void => {
+  writeSync(file, `${JSON.stringify(sample)}\n`);
+};
 
 function begin(order: Extract<Order, { do: 'watch' }>): void {
   if (watch !== undefined) throw new Error('another launch is watched');
-  const own = [order.harness, process.pid];
-  const current: Watch = {
-    watched: { group: order.group, own, members: [] },
-    beganAt: performance.now(),
-    file: openSync(order.path, 'wx', 0o644),
-    timer: setInterval(() => take(current, current.readings % WHOLE_EVERY === 0), order.periodMs),
-    readings: 0,
-  };
-  watch = current;
-  take(current, true);
+  const file = openSync(order.path, 'wx', 0o644);
+  const reader = new TelemetryReader(order.group, [order.harness, process.pid]);
+  write(file, reader.first());
+  const timer = setInterval(() => write(file, reader.next(false)), order.periodMs);
+  watch = { reader, file, timer };
 }
 
 function finish(): void {
   if (watch === undefined) throw new Error('no launch is watched');
-  const current = watch;
+  const { reader, file, timer } = watch;
   watch = undefined;
-  clearInterval(current.timer);
+  clearInterval(timer);
   try {
-    take(current, true);
+    write(file, reader.next(true));
   } finally {
-    closeSync(current.file);
+    closeSync(file);
+    reader.close();
   }
 }
 
@@ -69,3 +59,5 @@ try {
 } catch {
   // Where it is not allowed, it runs like any other.
 }
+// What loading left behind is collected now, when nothing is timed.
+globalThis.gc?.();

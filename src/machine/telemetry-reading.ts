@@ -1,169 +1,125 @@
-/** One reading of the machine for telemetry, from `/proc` and `/sys`; starts no program and opens no device. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { loadavg } from 'node:os';
+/** The readings of the machine in the course of one launch. */
 import type { TelemetrySample } from '../journal/telemetry.js';
-import { readText } from './fingerprint.js';
+import { hasComputeDevice, holdsComputeDevice } from './compute-devices.js';
+import { KeptFiles } from './kept-files.js';
 import { parseCpuLine } from './load.js';
-import { type ProcessStat, processIds, processStat } from './procfs.js';
-
-/** Whose processes are whose: the engine's group, and the harness with its telemetry. */
-export interface Watched {
-  group: number;
-  own: readonly number[];
-  /** Members of the group that the last whole reading found; in between only these are read. */
-  members: number[];
-}
-
-const list = (folder: string): string[] => {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-};
-
-const numberOf = (text: string | null, scale = 1): number | null => {
-  const value = text === null || text === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) ? value * scale : null;
-};
-
-const most = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
-};
+import { ProcessTable } from './process-table.js';
+import type { ProcessStat } from './procfs.js';
+import { findSensors, readSensors } from './sensors.js';
+import { isUnexplained, suspectsOf } from './suspects.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
-const cpuFolders = (): string[] =>
-  list('/sys/devices/system/cpu')
-    .filter((name) => /^cpu\d+$/.test(name))
-    .map((name) => `/sys/devices/system/cpu/${name}`);
-
-/** The kernel's estimate by CPU; `/proc/cpuinfo` where there is no scaling, as in virtual machines. */
-function clockMhz(): number | null {
-  const scaled = cpuFolders().map((cpu) => numberOf(readText(`${cpu}/cpufreq/scaling_cur_freq`), 1e-3));
-  const fastest = most(scaled);
-  if (fastest !== null) return fastest;
-  const lines = (readText('/proc/cpuinfo') ?? '').matchAll(/^cpu MHz\s*:\s*([\d.]+)$/gm);
-  return most([...lines].map((match) => Number(match[1])));
-}
-
-const CPU_SENSORS = ['coretemp', 'k10temp', 'zenpower', 'cpu_thermal'];
-
-function temperatureC(): number | null {
-  const sensors = list('/sys/class/hwmon')
-    .map((name) => `/sys/class/hwmon/${name}`)
-    .filter((folder) => CPU_SENSORS.includes(readText(`${folder}/name`) ?? ''));
-  const inputs = sensors.flatMap((folder) =>
-    list(folder)
-      .filter((name) => /^temp\d+_input$/.test(name))
-      .map((name) => numberOf(readText(`${folder}/${name}`), 1e-3)),
-  );
-  const zones = list('/sys/class/thermal')
-    .filter((name) => name.startsWith('thermal_zone'))
-    .map((name) => numberOf(readText(`/sys/class/thermal/${name}/temp`), 1e-3));
-  return most(inputs) ?? most(zones);
-}
-
-function throttles(): number | null {
-  const counts = cpuFolders().flatMap((cpu) => {
-    const events = numberOf(readText(`${cpu}/thermal_throttle/core_throttle_count`));
-    return events === null ? [] : [events];
-  });
-  return counts.length === 0 ? null : sum(counts);
-}
-
-/** `total=` of the `some` line of `/proc/pressure/<resource>`. */
-const pressure = (resource: string): number | null =>
-  numberOf(/^some .*total=(\d+)$/m.exec(readText(`/proc/pressure/${resource}`) ?? '')?.[1] ?? null);
-
-function pressureUs(): TelemetrySample['pressureUs'] {
-  const [cpu, memory, io] = ['cpu', 'memory', 'io'].map(pressure);
-  if (cpu == null || memory == null || io == null) return null;
-  return { cpu, memory, io };
-}
-
-function gpus(): TelemetrySample['gpus'] {
-  const cards = list('/sys/class/drm').filter((name) => /^card\d+$/.test(name));
-  return cards.map((card) => {
-    const device = `/sys/class/drm/${card}/device`;
-    const [sensor] = list(`${device}/hwmon`);
-    const at = (file: string): string | null =>
-      sensor === undefined ? null : readText(`${device}/hwmon/${sensor}/${file}`);
-    return {
-      clockMhz: numberOf(at('freq1_input'), 1e-6),
-      temperatureC: numberOf(at('temp1_input'), 1e-3),
-      busyPercent: numberOf(readText(`${device}/gpu_busy_percent`)),
-    };
-  });
-}
-
-const COMPUTE_DEVICE = /^\/dev\/(nvidia\d+|kfd|dri\/renderD\d+)$/;
-
-/** True where the machine has a device that computes; only then is it worth asking who holds one. */
-const hasComputeDevice = (): boolean =>
-  [...list('/dev').map((name) => `/dev/${name}`), ...list('/dev/dri').map((name) => `/dev/dri/${name}`)].some(
-    (path) => COMPUTE_DEVICE.test(path),
-  );
-
-function holdsComputeDevice(pid: number): boolean {
-  return list(`/proc/${pid}/fd`).some((name) => {
-    try {
-      return COMPUTE_DEVICE.test(readlinkSync(`/proc/${pid}/fd/${name}`));
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** As the kernel has it, without what could steer a terminal. */
 const printable = (name: string): string => name.replace(/[^\x20-\x7e]/g, '?');
 
-function wholeReading(watched: Watched): Required<Pick<TelemetrySample, 'others'>> & {
-  gpuUsers: TelemetrySample['gpuUsers'];
-  engine: ProcessStat[];
-} {
-  const { group, own } = watched;
-  const all = processIds().flatMap((pid) => processStat(pid) ?? []);
-  const engine = all.filter((stat) => stat.group === group);
-  watched.members = engine.map(({ pid }) => pid);
-  const foreign = all.filter((stat) => stat.group !== group && !own.includes(stat.pid));
-  // Nobody needs the hundreds that have done nothing yet.
-  const others = foreign
-    .filter((stat) => stat.cpuTicks > 0)
-    .map(({ pid, name, cpuTicks }) => ({ pid, name: printable(name), cpuTicks }));
-  const gpuUsers = hasComputeDevice()
-    ? {
-        engine: watched.members.some(holdsComputeDevice),
-        others: foreign.filter(({ pid }) => holdsComputeDevice(pid)).map(({ name }) => printable(name)),
-      }
-    : undefined;
-  return { others, gpuUsers, engine };
-}
+const otherOf = ({ pid, name, cpuTicks }: ProcessStat): Others[number] => ({
+  pid,
+  name: printable(name),
+  cpuTicks,
+});
+
+/** Between two readings of all processes, where somebody works whom they do not show, or holds a device without working. */
+const READINGS_BETWEEN_WHOLE = 5;
+
+/** All but who else was there. */
+type Counters = Omit<TelemetrySample, 'others' | 'gpuUsers'>;
+type Others = NonNullable<TelemetrySample['others']>;
 
 /**
- * Reads the machine now. `whole` also reads every process.
- * @param beganAt `performance.now()` when the launch was first watched
+ * Reads the machine beside the engine's group. It may not cost what it is there to notice: it looks once for what there is to read, keeps
+ * the files open until `close`, and reads all processes at both ends, and in between only when somebody unknown works.
  */
-export function readTelemetry(watched: Watched, beganAt: number, whole: boolean): TelemetrySample {
-  const asked = whole ? wholeReading(watched) : undefined;
-  const engine = asked?.engine ?? watched.members.flatMap((pid) => processStat(pid) ?? []);
-  const own = watched.own.flatMap((pid) => processStat(pid) ?? []);
-  const { user, system } = process.cpuUsage();
-  return {
-    atMs: performance.now() - beganAt,
-    clockMhz: clockMhz(),
-    temperatureC: temperatureC(),
-    throttles: throttles(),
-    load: loadavg()[0] ?? 0,
-    ...parseCpuLine(readFileSync('/proc/stat', 'latin1')),
-    ownTicks: sum([...engine, ...own].map((stat) => stat.cpuTicks)),
-    majorFaults: sum(engine.map((stat) => stat.majorFaults)),
-    swapIns: numberOf(/^pswpin (\d+)$/m.exec(readText('/proc/vmstat') ?? '')?.[1] ?? null) ?? 0,
-    pressureUs: pressureUs(),
-    selfCpuMs: (user + system) / 1000,
-    ...(asked && { others: asked.others }),
-    gpus: gpus(),
-    ...(asked?.gpuUsers && { gpuUsers: asked.gpuUsers }),
-  };
+export class TelemetryReader {
+  readonly #beganAt = performance.now();
+  readonly #group: number;
+  readonly #own: readonly number[];
+  readonly #files = new KeptFiles();
+  readonly #processes = new ProcessTable(this.#files);
+  readonly #sensors = findSensors();
+  readonly #asksForDevices = hasComputeDevice();
+  /** Members of the group that the last whole reading found; in between only these are read, and the suspects. */
+  #members: number[] = [];
+  #suspects: number[] = [];
+  #lastWhole: Others = [];
+  #sinceWhole = 0;
+  #before: TelemetrySample | undefined;
+  /** Work that is there from the beginning is not new: whose it is can wait. */
+  #wasUnexplained = true;
+
+  /** `own` are the harness and the telemetry: neither the engine nor others. */
+  constructor(group: number, own: readonly number[]) {
+    this.#group = group;
+    this.#own = own;
+  }
+
+  /** The first reading. Nothing is timed before it is done, so its counters are read last: what comes after them is the launch's. */
+  first(): TelemetrySample {
+    const found = this.#readProcesses();
+    // Who worked before the launch is no suspect.
+    this.#suspects = [];
+    const sample = { ...this.#readCounters(), ...found };
+    this.#before = sample;
+    return sample;
+  }
+
+  /** A later reading: the counters, then all processes where that is due. In the `last` nothing is timed any more, and it always is. */
+  next(last: boolean): TelemetrySample {
+    const counters = this.#readCounters();
+    const suspects = this.#statsOf(this.#suspects).map(otherOf);
+    const sample = suspects.length === 0 ? counters : { ...counters, others: suspects };
+    this.#sinceWhole += 1;
+    const whole = this.#isWholeDue(sample) || last;
+    this.#before = whole ? { ...counters, ...this.#readProcesses() } : sample;
+    return this.#before;
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+
+  #isWholeDue(now: TelemetrySample): boolean {
+    const unexplained = this.#before !== undefined && isUnexplained(this.#before, now);
+    const isNew = unexplained && !this.#wasUnexplained;
+    this.#wasUnexplained = unexplained;
+    return isNew || ((unexplained || this.#asksForDevices) && this.#sinceWhole >= READINGS_BETWEEN_WHOLE);
+  }
+
+  #readCounters(): Counters {
+    const engine = this.#statsOf(this.#members);
+    const own = this.#statsOf(this.#own);
+    const sensors = readSensors(this.#files, this.#sensors);
+    const stat = this.#files.read('/proc/stat');
+    if (stat === null) throw new Error('/proc/stat cannot be read');
+    const { user, system } = process.cpuUsage();
+    return {
+      atMs: performance.now() - this.#beganAt,
+      ...sensors,
+      ...parseCpuLine(stat),
+      ownTicks: sum([...engine, ...own].map((stat) => stat.cpuTicks)),
+      majorFaults: sum(engine.map((stat) => stat.majorFaults)),
+      selfCpuMs: (user + system) / 1000,
+    };
+  }
+
+  #statsOf(pids: readonly number[]): ProcessStat[] {
+    return pids.flatMap((pid) => this.#processes.read(pid) ?? []);
+  }
+
+  #readProcesses(): Pick<TelemetrySample, 'others' | 'gpuUsers'> {
+    const all = this.#processes.readAll();
+    this.#members = all.filter((stat) => stat.group === this.#group).map(({ pid }) => pid);
+    const foreign = all.filter((stat) => stat.group !== this.#group && !this.#own.includes(stat.pid));
+    // Nobody needs the hundreds that have done nothing yet.
+    const others = foreign.filter((stat) => stat.cpuTicks > 0).map(otherOf);
+    this.#suspects = suspectsOf(this.#lastWhole, others);
+    this.#lastWhole = others;
+    this.#sinceWhole = 0;
+    if (!this.#asksForDevices) return { others };
+    const gpuUsers = {
+      engine: this.#members.some(holdsComputeDevice),
+      others: foreign.filter(({ pid }) => holdsComputeDevice(pid)).map(({ name }) => printable(name)),
+    };
+    return { others, gpuUsers };
+  }
 }

@@ -1,6 +1,7 @@
 /** Reads the summaries of verifiers: envelopes, one a line, each checked with a key of the trust policy. */
 import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { readBounded } from '../machine/read-bounded.js';
 import { openEnvelope, readEnvelope } from './envelope.js';
 import { invalid } from './invalid.js';
@@ -27,6 +28,21 @@ export async function readAttestations(
 
 /** The summaries in the bytes of one file, which `file` names in errors. */
 export function parseAttestations(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
+  try {
+    return readLines(bytes, file, keys);
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    // The file is whoever verifies', and says nothing against the run.
+    throw new QualifyError(cause.code, cause.message, {
+      exit: cause.exit,
+      where: file,
+      hint: 'The run is not at fault: leave this file out, or fetch it again from the verifier that signed it.',
+      cause,
+    });
+  }
+}
+
+function readLines(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
   if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw invalid(file, 'has no line that ends');
   const found: Attestation[] = [];
   for (let start = 0, line = 1; start < bytes.length; line += 1) {
@@ -51,10 +67,10 @@ function readLine(
   const value = parseStrictJson(payload, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
   const type = z.object({ predicateType: z.string() }).safeParse(value).data?.predicateType;
   if (type !== SUMMARY_TYPE) return null;
-  const parsed = summarySchema.safeParse(value);
-  if (!parsed.success)
-    throw invalid(file, `line ${line} is no summary of a verification: ${z.prettifyError(parsed.error)}`);
-  const { inputAttestations, policy, timeVerified } = parsed.data.predicate;
+  const { predicate } = conform(summarySchema, value, (faults) =>
+    invalid(file, `line ${line} is no summary of a verification:${faults}`),
+  );
+  const { inputAttestations, policy, timeVerified } = predicate;
   const [manifest] = inputAttestations;
   if (manifest === undefined) throw new Error('The schema let a summary of nothing pass.');
   return { key, manifestSha256: manifest.digest.sha256, policySha256: policy.digest.sha256, timeVerified };

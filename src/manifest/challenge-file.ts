@@ -1,6 +1,6 @@
 /** Reads a challenge from the file that its issuer wrote. */
-import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { readBounded } from '../machine/read-bounded.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { parseStrictJson } from './strict-json.js';
@@ -11,23 +11,13 @@ const MOST_BYTES = 64 * 1024;
 /** @throws QualifyError `ERR_QUALIFY_CHALLENGE` (exit 64) when it cannot be read or is no challenge; the message says why. */
 export function readChallenge(path: string): Challenge {
   const bytes = readBounded(path, MOST_BYTES, (why, cause) => unusable(`${path} ${why}`, path, cause));
-  try {
-    const value = parseStrictJson(bytes, {
-      file: path,
-      maximumBytes: MOST_BYTES,
-      maximumDepth: 4,
-    });
-    return requireChallenge(value, path);
-  } catch (cause) {
-    if (cause instanceof QualifyError && cause.code === 'ERR_QUALIFY_CHALLENGE') throw cause;
-    throw unusable(cause instanceof Error ? cause.message : String(cause), path, cause);
-  }
-}
-
-function requireChallenge(value: unknown, path: string): Challenge {
-  const parsed = challengeSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw unusable(`${path} is no challenge: ${z.prettifyError(parsed.error)}`, path);
+  const value = parseStrictJson(bytes, {
+    file: path,
+    maximumBytes: MOST_BYTES,
+    maximumDepth: 4,
+    refuse: (why, cause) => unusable(`${path} ${why}`, path, cause),
+  });
+  return conform(challengeSchema, value, (faults) => unusable(`${path} is no challenge:${faults}`, path));
 }
 
 const unusable = (message: string, path: string, cause?: unknown): QualifyError =>

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { decodeBase64 } from './base64.js';
 import { invalid } from './invalid.js';
 import type { SigningKey } from './key-store.js';
@@ -52,9 +53,9 @@ export async function signEnvelope(payload: Uint8Array, key: SigningKey): Promis
 /** Reads the line of an envelope, with its newline, strictly. Throws a `QualifyError` (exit `invalid`). */
 export function readEnvelope(bytes: Uint8Array, place: EnvelopePlace): SealedPayload {
   const value = parseStrictJson(bytes, { file: place.file, ...STATEMENT_LIMITS });
-  const parsed = envelopeSchema.safeParse(value);
-  if (!parsed.success) throw refusal(place, `is no DSSE envelope: ${z.prettifyError(parsed.error)}`);
-  const envelope = parsed.data;
+  const envelope = conform(envelopeSchema, value, (faults) =>
+    refusal(place, `is no DSSE envelope:${faults}`),
+  );
   if (envelope.payloadType !== PAYLOAD_TYPE) {
     throw refusal(place, `has the payload type ${JSON.stringify(envelope.payloadType)}, not ${PAYLOAD_TYPE}`);
   }

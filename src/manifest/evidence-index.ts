@@ -26,8 +26,9 @@ const MOST_BYTES = 256 * 1024 * 1024;
 /** Of the files that come first in the index; nobody's memory is filled by the length of a run. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** Many short files are read into one piece of memory: a piece for each would cost more than its bytes do. */
+/** Many short files are read into one piece of memory: a piece for each would cost more than its bytes do. The first is for small runs. */
 const SLAB_BYTES = 16 * CHUNK_BYTES;
+const FIRST_SLAB_BYTES = 2 * CHUNK_BYTES;
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** Whether a run may hold a file of this path, relative to its folder. */
@@ -71,16 +72,19 @@ export function parseIndex(text: string): EvidenceIndex {
   let previous = '';
   const lines = text.split('\n');
   if (lines.pop() !== '') throw invalid(INDEX_FILE, 'does not end in a newline');
-  for (const [at, line] of lines.entries()) {
-    const [, sha256, path] = LINE.exec(line) ?? [];
-    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(path.toLowerCase())) {
-      throw invalid(INDEX_FILE, `line ${at + 1} is not a digest, two spaces and a path of evidence`);
+  let at = 0;
+  for (const line of lines) {
+    at += 1;
+    const found = LINE.exec(line);
+    const sha256 = found?.[1];
+    const path = found?.[2];
+    const lower = path?.toLowerCase() ?? '';
+    if (sha256 === undefined || path === undefined || !PATH.test(path) || UNLISTED.has(lower)) {
+      throw invalid(INDEX_FILE, `line ${at} is not a digest, two spaces and a path of evidence`);
     }
-    if (path <= previous) throw invalid(INDEX_FILE, `line ${at + 1} is out of order or twice there: ${path}`);
+    if (path <= previous) throw invalid(INDEX_FILE, `line ${at} is out of order or twice there: ${path}`);
     // Where case does not count, the second of two such files takes the place of the first.
-    const lower = path.toLowerCase();
-    if (folded.has(lower))
-      throw invalid(INDEX_FILE, `line ${at + 1} differs from another only in case: ${path}`);
+    if (folded.has(lower)) throw invalid(INDEX_FILE, `line ${at} differs from another only in case: ${path}`);
     folded.add(lower);
     index.set(path, sha256);
     previous = path;
@@ -88,9 +92,12 @@ export function parseIndex(text: string): EvidenceIndex {
   return index;
 }
 
+/** Where requests lie. Nobody reads them again: each is known by its digest, which the plan gives. */
+const REQUESTS = 'evidence/requests/';
+
 /**
  * Compares a run folder with its index: the same files, no more, no fewer, each with its digest. Returns their bytes' sum. Of short files
- * the bytes that were hashed are put into `kept`, to be parsed without reading them again.
+ * but requests the bytes that were hashed are put into `kept`, to be parsed without reading them again.
  */
 export async function checkClosedSet(
   runFolder: string,
@@ -103,14 +110,18 @@ export async function checkClosedSet(
       throw invalid(path, `is not listed in ${INDEX_FILE}: it was added later`);
   }
   let bytes = 0;
+  let keptBytes = 0;
   const slabs = new Slabs();
   for (const [path, expected] of index) {
     if (!found.has(path)) throw invalid(path, `is missing; ${INDEX_FILE} lists it`);
     const { sha256, sizeBytes, whole } = hashFile(runFolder, path, slabs);
     if (sha256 !== expected)
       throw invalid(path, `has changed: its SHA-256 is ${sha256}, ${INDEX_FILE} says ${expected}`);
-    if (whole !== null && bytes + sizeBytes <= MOST_KEPT_BYTES) kept.set(path, whole);
     bytes += sizeBytes;
+    if (whole === null || path.startsWith(REQUESTS) || keptBytes + sizeBytes > MOST_KEPT_BYTES) continue;
+    slabs.take(sizeBytes);
+    kept.set(path, whole);
+    keptBytes += sizeBytes;
   }
   return bytes;
 }
@@ -170,12 +181,12 @@ export async function listFiles(
 
 /** Memory to read into. What was taken stays as it is: nothing is read over it. */
 class Slabs {
-  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
   #taken = 0;
 
   /** Where the next bytes may go, `CHUNK_BYTES` of them. */
   free(): Buffer {
-    if (SLAB_BYTES - this.#taken < CHUNK_BYTES) {
+    if (this.#slab.length - this.#taken < CHUNK_BYTES) {
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
       this.#taken = 0;
     }
@@ -188,7 +199,7 @@ class Slabs {
   }
 }
 
-/** In pieces: a log may be larger than memory. */
+/** In pieces: a log may be larger than memory. `whole` is read over by the next file unless its bytes are taken. */
 function hashFile(
   runFolder: string,
   path: string,
@@ -199,7 +210,6 @@ function hashFile(
     const first = readSync(file, chunk);
     if (first === size && size < CHUNK_BYTES) {
       const whole = chunk.subarray(0, first);
-      slabs.take(first);
       return { sha256: sha256(whole), sizeBytes: first, whole };
     }
     const hash = createHash('sha256');

@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
+import { conform } from '../faults.js';
 import { harnessVersion } from '../harness.js';
 import { openEnvelope, type SealedPayload, STATEMENT_LIMITS } from './envelope.js';
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
@@ -89,21 +90,16 @@ function readStatement(payload: Buffer, signer: Signer): Statement {
   if (type !== PREDICATE_TYPE) {
     throw invalid(MANIFEST_FILE, `has the predicate type ${JSON.stringify(type)}, not ${PREDICATE_TYPE}`);
   }
-  const parsed = statementSchema.safeParse(value);
-  if (!parsed.success) {
-    const error = invalid(MANIFEST_FILE, `holds no statement of a run: ${z.prettifyError(parsed.error)}`);
-    throw withVersions(
-      error,
+  const statement = conform(statementSchema, value, (faults) =>
+    withVersions(
+      invalid(MANIFEST_FILE, `holds no statement of a run:${faults}`),
       versionSchema.safeParse(value).data?.predicate.harness.version ?? harnessVersion,
-    );
-  }
-  if (parsed.data.predicate.signer !== signer.key.keyId) {
-    throw invalid(
-      MANIFEST_FILE,
-      `was made by ${parsed.data.predicate.signer} and signed again by ${signer.key.keyId}`,
-    );
-  }
-  return parsed.data;
+    ),
+  );
+  const { signer: named } = statement.predicate;
+  if (named !== signer.key.keyId)
+    throw invalid(MANIFEST_FILE, `was made by ${named} and signed again by ${signer.key.keyId}`);
+  return statement;
 }
 
 async function readIfThere(runFolder: string, path: string): Promise<Buffer | null> {

@@ -27,7 +27,7 @@ export function evidenceOf(entry: Entry): Evidence[] {
     case 'sample':
       return [entry.answer.request, entry.answer.response];
     case 'control':
-      return [entry.first, entry.second].flatMap(({ request, response }) => [request, response]);
+      return [entry.first.request, entry.first.response, entry.second.request, entry.second.response];
     default:
       return [];
   }
@@ -38,15 +38,14 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
   const users = new Map<string, Entry>();
   for (const entry of entries) {
     for (const { path, sha256 } of evidenceOf(entry)) {
-      const wrong = (why: string): Error =>
-        invalid(JOURNAL_FILE, `line ${entry.seq + 1} rests on ${path}${why}`);
       const listed = index.get(path);
       if (listed === undefined || !path.startsWith('evidence/'))
-        throw wrong(', which is not in the evidence');
-      if (listed !== sha256) throw wrong(` with the SHA-256 ${sha256}, but the file has ${listed}`);
+        throw wrong(entry, path, ', which is not in the evidence');
+      if (listed !== sha256)
+        throw wrong(entry, path, ` with the SHA-256 ${sha256}, but the file has ${listed}`);
       const user = users.get(path);
       if (user !== undefined && !isSameBuild(user, entry))
-        throw wrong(`, on which line ${user.seq + 1} rests already`);
+        throw wrong(entry, path, `, on which line ${user.seq + 1} rests already`);
       users.set(path, entry);
     }
   }
@@ -59,6 +58,9 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
       throw invalid(path, 'lies in the evidence, but nothing in the journal rests on it');
   }
 }
+
+const wrong = (entry: Entry, path: string, why: string): Error =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} rests on ${path}${why}`);
 
 /** Two revisions of one source tree share a build, and may share its log. */
 const isSameBuild = (a: Entry, b: Entry): boolean =>

@@ -147,10 +147,18 @@ function firstDifference<T extends object>(
 ): string | null {
   const differs = (field: string): boolean => {
     const [ours, theirs] = [own(recorded, field), own(said, field)];
-    return !apart.has(field) && !Object.is(ours, theirs) && !isDeepStrictEqual(theirs, ours);
+    return !apart.has(field) && !isSameList(theirs, ours) && !isDeepStrictEqual(theirs, ours);
   };
   return Object.keys(said).find(differs) ?? Object.keys(recorded).find(differs) ?? null;
 }
+
+/** Whether two values are one value, or lists of the same: told sooner of tokens than by a comparison of everything. */
+const isSameList = (a: unknown, b: unknown): boolean =>
+  Object.is(a, b) ||
+  (Array.isArray(a) &&
+    Array.isArray(b) &&
+    a.length === b.length &&
+    a.every((one, at) => Object.is(one, b[at])));
 
 const own = (from: object, field: string): unknown =>
   Object.hasOwn(from, field) ? from[field as keyof typeof from] : undefined;

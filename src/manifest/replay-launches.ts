@@ -1,6 +1,6 @@
 /**
  * Replays the launches: one after the other, each in the environment of its arm; and after each round that the plan looks after, the
- * look. Their order, with those that were lost and repeated, is in `replay-order.ts`.
+ * look. Their order, with those that were lost or void and repeated, is in `replay-order.ts`.
  */
 import { standingEntries } from '../analysis/lost-launches.js';
 import { ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE } from '../engine/environment.js';
@@ -9,6 +9,7 @@ import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
 import { replayOrder } from './replay-order.js';
+import { replayVoids } from './replay-voids.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
 const wrong = (entry: Entry, why: string): QualifyError =>
@@ -17,6 +18,7 @@ const wrong = (entry: Entry, why: string): QualifyError =>
 /** Throws a `QualifyError` (exit `invalid`) at the first launch that the plan does not have there, or not so. */
 export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
   replayOrder(plan, entries);
+  replayVoids(plan, entries);
   checkOneAtATime(entries);
   checkLooks(plan, standingEntries(entries));
   for (const entry of entries) {

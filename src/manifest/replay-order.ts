@@ -1,6 +1,7 @@
 /**
  * Replays the order of launches: that of the plan, where a session that was resumed repeats the launch that was under way, and that one
- * alone. Whoever could call a launch lost that was whole, or repeat one without saying so, could go on until the numbers please.
+ * alone, and where a void round is repeated whole. Whoever could call a launch lost that was whole, or repeat one without saying so, could
+ * go on until the numbers please. Whether a round is void is in `replay-voids.ts`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { failedByItself, MOST_FAILURES } from '../analysis/lost-launches.js';
@@ -28,7 +29,9 @@ interface Course {
   launch: EntryOf<'launch'> | null;
   stopped: boolean;
   failures: EntryOf<'failure'>[];
-  /** Names of the lost launches of each place by its index, and of those that failed by themselves. */
+  /** Name of the last launch of each place by its index. */
+  names: Map<number, string>;
+  /** Names of the launches of each place that were lost or void, and of those that failed by themselves. */
   lost: Map<number, string[]>;
   failed: Map<number, string[]>;
   resumptions: number;
@@ -39,14 +42,16 @@ export function replayOrder(plan: Plan, entries: readonly Entry[]): void {
   const places = placesOf(plan);
   const course: Course = {
     ...{ next: 0, launch: null, stopped: false, failures: [], resumptions: 0 },
-    ...{ lost: new Map(), failed: new Map() },
+    ...{ names: new Map(), lost: new Map(), failed: new Map() },
   };
   for (const entry of entries) {
     checkAfterFailure(entry, course.failures.at(-1));
     if (entry.kind === 'launch') {
       checkLaunch(entry, places[course.next], course.lost.get(course.next) ?? []);
+      course.names.set(course.next, entry.launch);
       Object.assign(course, { next: course.next + 1, launch: entry, stopped: false });
     }
+    if (entry.kind === 'void') repeatRound(entry, places, course);
     if (entry.kind === 'stop' && entry.launch === course.launch?.launch) course.stopped = true;
     if (entry.kind === 'failure') course.failures.push(entry);
     if (entry.kind === 'resume') checkResume(entry, entries, places, course);
@@ -73,6 +78,18 @@ function checkLaunch(entry: EntryOf<'launch'>, place: Place | undefined, lost: r
   const name = `${first}.${lost.length + 1}`;
   if (first !== undefined && entry.launch !== name)
     throw wrong(entry, `launches ${entry.launch}, which repeats ${first} and so is called ${name}`);
+}
+
+/** Goes back to the first launch of a void round. */
+function repeatRound(entry: EntryOf<'void'>, places: readonly Place[], course: Course): void {
+  const { next } = course;
+  const ended = places[next - 1]?.round === entry.round && places[next]?.round !== entry.round;
+  if (underWay(course) !== null || !ended)
+    throw wrong(entry, `voids round ${entry.round}, which has not just ended`);
+  const first = places.findIndex(({ round }) => round === entry.round);
+  for (let at = first; at < next; at += 1)
+    course.lost.set(at, [...(course.lost.get(at) ?? []), course.names.get(at) ?? '']);
+  Object.assign(course, { next: first, launch: null, stopped: false });
 }
 
 function checkResume(

@@ -3,11 +3,11 @@
  * level, margins) follows from its seed and protocol, and the session kept to it. What was decided beforehand was not chosen after looking.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import { conform } from '../faults.js';
 import type { Entry } from '../journal/entries.js';
 import { breachesOf } from '../matrix/rules.js';
 import { type Matrix, matrixSchema } from '../matrix/schema.js';
-import { buildPlan, planDigest } from '../plan/build.js';
+import { buildPlan, planDigest, voidRoundsOf } from '../plan/build.js';
 import { promptShapes } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
@@ -49,14 +49,14 @@ function matrixOf(plan: Plan): Matrix {
   const own = plan.arms.filter(({ control }) => control !== 'null');
   const arms = Object.fromEntries(own.map(({ name, ...arm }) => [name, arm]));
   const { name, title } = matrix;
-  const parsed = matrixSchema.safeParse({
+  const said = {
     ...{ schemaVersion, name, title, model, engine, cells, arms, protocol, budgets, simulation },
     ...(plan.design !== undefined && { design: plan.design }),
-  });
-  if (!parsed.success) throw invalid(PLAN_FILE, `is of no matrix: ${z.prettifyError(parsed.error)}`);
-  const [breach] = breachesOf(parsed.data);
+  };
+  const read = conform(matrixSchema, said, (faults) => invalid(PLAN_FILE, `is of no matrix:${faults}`));
+  const [breach] = breachesOf(read);
   if (breach !== undefined) throw invalid(PLAN_FILE, `is of no matrix: ${breach.message}`);
-  return parsed.data;
+  return read;
 }
 
 /** Cheap, and so before any prompt is drawn: a short plan may ask for more tokens than anybody has time for. */
@@ -79,6 +79,7 @@ function rebuild(plan: Plan): void {
   const made = buildPlan(matrix, {
     session,
     seed,
+    voidRounds: voidRoundsOf(plan),
     ...(leftOut && { leftOut }),
     ...(challenge && { challenge }),
   });

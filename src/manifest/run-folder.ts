@@ -1,6 +1,7 @@
 /** Reads the parts of a run folder that follow from each other: plan, journal, verdict. Strict, and by the bytes given. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import type { Entry } from '../journal/entries.js';
 import { parseJournal } from '../journal/read.js';
 import { type Fingerprint, fingerprintSchema } from '../machine/fingerprint.js';
@@ -38,9 +39,7 @@ export async function readRecord(read: (path: string) => Promise<Buffer>): Promi
 /** Parses one JSON file by its schema. Throws a `QualifyError` (exit `invalid`) that names file and field. */
 export function parseJson<T>(file: string, bytes: Buffer, schema: z.ZodType<T>): T {
   const value = parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw invalid(file, `does not fit its schema: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  return conform(schema, value, (faults) => invalid(file, `does not fit its schema:${faults}`));
 }
 
 /** The bytes of `report.md`: the session writes them and `verify` renders them again. */

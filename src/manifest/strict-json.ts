@@ -3,6 +3,7 @@
  * duplicate keys (parsers disagree on which one counts), no `__proto__`, no lone surrogates, no infinite numbers.
  */
 import { visit } from 'jsonc-parser';
+import type { QualifyError } from '../errors.js';
 import { invalid } from './invalid.js';
 
 /** In Unicode mode a pair of surrogates is one character, so this finds only those without a partner. */
@@ -13,31 +14,35 @@ export interface JsonLimits {
   file: string;
   maximumBytes: number;
   maximumDepth: number;
+  /** Makes the error of a file that is none of a run's, of what follows "it" in its message. */
+  refuse?: (why: string, cause?: unknown) => QualifyError;
 }
 
-/** Parses the very bytes given. Throws a `QualifyError` (exit `invalid`) that names the file and the offset. */
+type Refuse = (why: string, cause?: unknown) => QualifyError;
+
+/** Parses the very bytes given. Throws what `refuse` makes, else a `QualifyError` (exit `invalid`) that names the file and the offset. */
 export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown {
-  const { file } = limits;
+  const refuse: Refuse = limits.refuse ?? ((why, cause) => invalid(limits.file, why, cause));
   if (bytes.length > limits.maximumBytes) {
-    throw invalid(file, `is ${bytes.length} bytes long; at most ${limits.maximumBytes} are read`);
+    throw refuse(`is ${bytes.length} bytes long; at most ${limits.maximumBytes} are read`);
   }
-  const text = decodeUtf8(bytes, file);
-  checkDepth(text, limits);
+  const text = decodeUtf8(bytes, refuse);
+  checkDepth(text, limits.maximumDepth, refuse);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw invalid(file, `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw refuse(`is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   }
-  checkContents(text, value, file);
+  checkContents(text, value, refuse);
   return value;
 }
 
-function decodeUtf8(bytes: Uint8Array, file: string): string {
+function decodeUtf8(bytes: Uint8Array, refuse: Refuse): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw invalid(file, 'is not UTF-8', cause);
+    throw refuse('is not UTF-8', cause);
   }
 }
 
@@ -49,7 +54,7 @@ const BRACKET = 0x5b;
 const BRACKET_END = 0x5d;
 
 /** A loop rather than a parser: a file of a million brackets must not reach a recursive one. */
-function checkDepth(text: string, limits: JsonLimits): void {
+function checkDepth(text: string, maximumDepth: number, refuse: Refuse): void {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -60,8 +65,8 @@ function checkDepth(text: string, limits: JsonLimits): void {
     } else if (char === QUOTE) inString = true;
     else if (char === BRACE || char === BRACKET) depth += 1;
     else if (char === BRACE_END || char === BRACKET_END) depth -= 1;
-    if (depth > limits.maximumDepth) {
-      throw invalid(limits.file, `nests deeper than ${limits.maximumDepth} levels at offset ${at}`);
+    if (depth > maximumDepth) {
+      throw refuse(`nests deeper than ${maximumDepth} levels at offset ${at}`);
     }
   }
 }
@@ -70,13 +75,14 @@ function checkDepth(text: string, limits: JsonLimits): void {
  * Whether a text is just what its value is written as: then it has no key twice and no infinite number, and as nothing in it is escaped by
  * its code, no surrogate alone. It spares most files the slower look.
  */
-const isPlain = (text: string, value: unknown): boolean =>
-  !text.includes('\\u') &&
-  !text.includes('__proto__') &&
-  (text === JSON.stringify(value) || text === `${JSON.stringify(value, null, 2)}\n`);
+function isPlain(text: string, value: unknown): boolean {
+  if (text.includes('\\u') || text.includes('__proto__')) return false;
+  const written = JSON.stringify(value);
+  return text === written || text === `${written}\n` || text === `${JSON.stringify(value, null, 2)}\n`;
+}
 
 /** What `JSON.parse` lets through. Keys are compared after unescaping, so `"a"` and `"\u0061"` are duplicates. */
-function checkContents(text: string, value: unknown, file: string): void {
+function checkContents(text: string, value: unknown, refuse: Refuse): void {
   if (isPlain(text, value)) return;
   const open: Set<string>[] = [];
   visit(text, {
@@ -88,18 +94,17 @@ function checkContents(text: string, value: unknown, file: string): void {
     },
     onObjectProperty: (key, offset) => {
       const keys = open.at(-1);
-      if (key === '__proto__') throw invalid(file, `has a key "__proto__" at offset ${offset}`);
-      if (LONE_SURROGATE.test(key))
-        throw invalid(file, `has a key with a lone surrogate at offset ${offset}`);
-      if (keys?.has(key)) throw invalid(file, `has the key "${key}" twice, again at offset ${offset}`);
+      if (key === '__proto__') throw refuse(`has a key "__proto__" at offset ${offset}`);
+      if (LONE_SURROGATE.test(key)) throw refuse(`has a key with a lone surrogate at offset ${offset}`);
+      if (keys?.has(key)) throw refuse(`has the key "${key}" twice, again at offset ${offset}`);
       keys?.add(key);
     },
     onLiteralValue: (value, offset) => {
       if (typeof value === 'number' && !Number.isFinite(value)) {
-        throw invalid(file, `has a number beyond any double at offset ${offset}`);
+        throw refuse(`has a number beyond any double at offset ${offset}`);
       }
       if (typeof value === 'string' && LONE_SURROGATE.test(value)) {
-        throw invalid(file, `has a string with a lone surrogate at offset ${offset}`);
+        throw refuse(`has a string with a lone surrogate at offset ${offset}`);
       }
     },
   });

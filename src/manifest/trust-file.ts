@@ -1,8 +1,8 @@
 /** The file of a trust policy: read strictly, checked as a whole, and written whole or not at all. */
 
 import { realpath } from 'node:fs/promises';
-import { z } from 'zod';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { readBounded } from '../machine/read-bounded.js';
 import { replaceFile } from '../machine/replace-file.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
@@ -17,10 +17,9 @@ const MAXIMUM_DEPTH = 8;
  * @throws ERR_QUALIFY_TRUST_POLICY (exit 64)
  */
 export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
-  const parsed = trustPolicySchema.safeParse(readJson(bytes, file));
-  if (!parsed.success) throw malformed(file, z.prettifyError(parsed.error));
+  const policy = conform(trustPolicySchema, readJson(bytes, file), (faults) => noPolicy(file, faults));
   const seen = new Map<string, number>();
-  for (const [at, entry] of parsed.data.keys.entries()) {
+  for (const [at, entry] of policy.keys.entries()) {
     const place = `keys[${at}]`;
     const { keyId } = keyOf(entry, file, place);
     if (keyId !== entry.keyId)
@@ -31,17 +30,16 @@ export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
     seen.set(keyId, at);
     checkRoles(entry, file, place);
   }
-  return parsed.data;
+  return policy;
 }
 
-function readJson(bytes: Uint8Array, file: string): unknown {
-  try {
-    return parseStrictJson(bytes, { file, maximumBytes: MAXIMUM_BYTES, maximumDepth: MAXIMUM_DEPTH });
-  } catch (cause) {
-    if (!(cause instanceof QualifyError)) throw cause;
-    throw malformed(file, cause.message);
-  }
-}
+const readJson = (bytes: Uint8Array, file: string): unknown =>
+  parseStrictJson(bytes, {
+    file,
+    maximumBytes: MAXIMUM_BYTES,
+    maximumDepth: MAXIMUM_DEPTH,
+    refuse: (why) => malformed(file, `it ${why}`),
+  });
 
 /** Reads a policy. @throws ERR_QUALIFY_TRUST_FILE (exit 64) when it cannot be read, and as `parseTrustPolicy` does */
 export async function readTrustPolicy(path: string): Promise<TrustPolicy> {
@@ -102,10 +100,11 @@ function checkRoles({ roles, machines, notBefore, notAfter }: TrustedKey, file: 
     throw malformed(file, `${place} counts from ${notBefore} to ${notAfter}: never`);
 }
 
-function malformed(file: string, problem: string): QualifyError {
-  return new QualifyError('ERR_QUALIFY_TRUST_POLICY', `${file} is no trust policy: ${problem}`, {
+const malformed = (file: string, problem: string): QualifyError => noPolicy(file, ` ${problem}`);
+
+const noPolicy = (file: string, faults: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TRUST_POLICY', `${file} is no trust policy:${faults}`, {
     exit: 'usage',
     where: file,
     hint: 'docs/trust.md has the format; `qualify keys add`, `rotate` and `revoke` write it.',
   });
-}

@@ -6,9 +6,9 @@
 import { sha256 } from '../digest.js';
 import type { Plan } from '../plan/schema.js';
 import { buildStatement } from './build-statement.js';
+import { type ClosedSet, closedSet } from './closed-set.js';
 import { confirmChallenge, type IssuedChallenge } from './confirm-challenge.js';
 import {
-  checkClosedSet,
   type EvidenceIndex,
   INDEX_FILE,
   MANIFEST_FILE,
@@ -72,36 +72,53 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     );
   }
   const index = parseIndex(indexBytes.toString('utf8'));
-  const kept = new Map<string, Buffer>();
-  const bytes = await checkClosedSet(runFolder, index, kept);
-  report('evidence', `${index.size} files, ${bytes} bytes: none changed, none missing, none added`);
-
-  const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path, kept);
-  const evidence = { sha256: sha256(indexBytes), files: index.size, bytes };
+  const closing = closedSet(runFolder, indexBytes, index);
+  // It is awaited, and what is wrong told, in its turn.
+  closing.catch(() => {});
   try {
-    const record = await replay({ signer, statement, payload }, evidence, index, read, report);
+    const run = { runFolder, index, closing, sha256: sha256(indexBytes) };
+    const record = await replay({ signer, statement, payload }, run, report);
     checkChallenge(record.plan, options.challenge, report);
     return { signer, statement, manifestSha256, record, checks };
   } catch (error) {
+    // That a file has changed is told before what would follow from it.
+    await closing;
     throw withVersions(error, statement.predicate.harness.version);
   }
 }
 
-/** Draws everything again from what has been authenticated. */
+/** The evidence of a run: its folder, what is listed there, the SHA-256 of the list, and the check of all files, which may go on. */
+interface EvidenceOfRun {
+  runFolder: string;
+  index: EvidenceIndex;
+  sha256: string;
+  closing: Promise<ClosedSet>;
+}
+
+/**
+ * Draws everything again from what has been authenticated. Until every file is known to be as listed, only such are read whose
+ * own digest is compared as they are read.
+ */
 async function replay(
   { signer, statement, payload }: Omit<OpenManifest, 'manifestSha256'>,
-  evidence: { sha256: string; files: number; bytes: number },
-  index: EvidenceIndex,
-  read: (path: string) => Promise<Buffer>,
+  { runFolder, index, sha256: indexSha256, closing }: EvidenceOfRun,
   report: (name: string, found: string) => void,
 ): Promise<RunRecord> {
-  const record = await readRecord(read);
+  const readNow = (path: string): Promise<Buffer> => readListed(runFolder, index, path);
+  const record = await readRecord(readNow);
   const { plan, entries } = record;
   const planDigest = replayPlan(plan, entries);
+  // Told in its turn, too.
+  const conclusion = replayConclusion(record, readNow);
+  conclusion.catch(() => {});
+
+  const { files, bytes, kept } = await closing;
+  report('evidence', `${files} files, ${bytes} bytes: none changed, none missing, none added`);
   report(
     'plan',
     `${planDigest} is the first line of the journal; ${plan.prompts.length} prompts and the order regenerate`,
   );
+  const read = (path: string): Promise<Buffer> => readListed(runFolder, index, path, kept);
   const exchanges = await replayExchanges(plan, entries, index, read);
   await replayTelemetry(entries, read);
   report(
@@ -109,9 +126,9 @@ async function replay(
     `${exchanges} requests carry those prompts, and their answers have the numbers of the journal`,
   );
   replaySimulation(plan, entries);
-  const recomputed = await replayConclusion(record, read);
-  report('verdict', `${recomputed.join(', ')}: recomputed from the journal, the same bytes`);
+  report('verdict', `${(await conclusion).join(', ')}: recomputed from the journal, the same bytes`);
 
+  const evidence = { sha256: indexSha256, files, bytes };
   const expected = buildStatement({ ...record, planDigest, evidence, signer: signer.key.keyId });
   const difference = firstJsonDifference(statement, expected);
   if (difference !== null)

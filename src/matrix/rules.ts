@@ -163,41 +163,64 @@ function boundedBreaches({ protocol }: Matrix): Breach[] {
   return [];
 }
 
-/** Every breach of a matrix whose fields are all of the right type; empty when it can be planned. */
-export function breachesOf(matrix: Matrix): Breach[] {
-  const arms = Object.keys(matrix.arms);
-  const compared = Object.values(matrix.arms).filter(({ control }) => control === undefined);
+function armNameBreaches({ arms }: Matrix): Breach[] {
+  const names = Object.keys(arms);
+  const compared = Object.values(arms).filter(({ control }) => control === undefined);
   const tooFew =
     compared.length < 2 ? [{ path: ['arms'], message: 'a comparison needs two arms or more' }] : [];
-  const numbers = arms.filter((arm) => /^\d+$/.test(arm));
+  const numbers = names.filter((arm) => /^\d+$/.test(arm));
   const unordered = numbers.map((arm) => ({
     path: ['arms', arm],
     message: `an arm named by a number alone loses its place in the order: use "pr-${arm}"`,
   }));
-  const alike = arms.flatMap((arm, index) => {
-    const twin = arms.slice(0, index).find((other) => other.toLowerCase() === arm.toLowerCase());
+  const alike = names.flatMap((arm, index) => {
+    const twin = names.slice(0, index).find((other) => other.toLowerCase() === arm.toLowerCase());
     const message = `arms "${twin}" and "${arm}" differ only in case; give one of them another name`;
     return twin === undefined ? [] : [{ path: ['arms', arm], message }];
   });
-  const required = matrix.cells.some((cell) => cell.required);
-  const decisive = required
-    ? []
-    : [{ path: ['cells'], message: 'no cell is required: nothing could ever fail' }];
-  return [
-    ...tooFew,
-    ...unordered,
-    ...alike,
-    ...decisive,
-    ...cellBreaches(matrix),
-    ...lookBreaches(matrix.protocol.looks),
-    ...capBreaches(matrix),
-    ...lengthBreaches(matrix),
-    ...cpuBreaches(matrix),
-    ...nullBreaches(matrix),
-    ...leverOffBreaches(matrix),
-    ...boundedBreaches(matrix),
-    ...peerBreaches(matrix),
-    ...designBreaches(matrix),
-    ...simulationBreaches(matrix),
-  ];
+  return [...tooFew, ...unordered, ...alike];
+}
+
+function decisiveBreaches({ cells }: Matrix): Breach[] {
+  if (cells.some((cell) => cell.required)) return [];
+  return [{ path: ['cells'], message: 'no cell is required: nothing could ever fail' }];
+}
+
+/** In the order in which breaches are told. */
+const RULES: readonly ((matrix: Matrix) => Breach[])[] = [
+  armNameBreaches,
+  decisiveBreaches,
+  cellBreaches,
+  ({ protocol }) => lookBreaches(protocol.looks),
+  capBreaches,
+  lengthBreaches,
+  cpuBreaches,
+  nullBreaches,
+  leverOffBreaches,
+  boundedBreaches,
+  peerBreaches,
+  designBreaches,
+  simulationBreaches,
+];
+
+/** Every breach of a matrix whose fields are all of the right type; empty when it can be planned. */
+export const breachesOf = (matrix: Matrix): Breach[] => RULES.flatMap((rule) => rule(matrix));
+
+/** Breaches of a matrix of which some fields are wrong and left out: of each rule that reads none of those. */
+export function breachesOfPart(part: Partial<Matrix>): Breach[] {
+  const leftOut = new Error('a field that is wrong');
+  const sound = new Proxy(part, {
+    get(fields, name) {
+      if (!Object.hasOwn(fields, name)) throw leftOut;
+      return Reflect.get(fields, name);
+    },
+  }) as Matrix;
+  return RULES.flatMap((rule) => {
+    try {
+      return rule(sound);
+    } catch (error) {
+      if (error === leftOut) return [];
+      throw error;
+    }
+  });
 }

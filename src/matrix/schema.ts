@@ -26,11 +26,16 @@ export const expertsSchema = z.enum([
   'f32',
 ]);
 
+/** Types beside which activations are not rounded to int8. */
+export const denseSchema = z.enum(['f16', 'f32']);
+
 /** A generated model (the default), a GGUF file of the user's, or none at all. */
 export const modelSchema = z.union([
   z.strictObject({
     preset: presetSchema,
     experts: expertsSchema.default('rocmfp2'),
+    /** Type of attention, indexer, shared experts, embedding and output; `q8_0` when absent. */
+    dense: denseSchema.optional(),
     seed: z.int().min(0).default(1),
     /** False: keys and indexer vectors are not rounded to FP8 and FP4, as llama.cpp never does. */
     roundTrips: z.boolean().default(true),

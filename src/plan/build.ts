@@ -24,6 +24,8 @@ interface PlanOptions {
   leftOut?: readonly string[];
   /** What the run answers; `seed` must be its `challengeSeed`. */
   challenge?: Challenge;
+  /** What becomes of a round that telemetry voids; `kept` makes a plan as older versions did. Default `repeated`. */
+  voidRounds?: 'repeated' | 'kept';
 }
 
 /**
@@ -88,10 +90,15 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
       looks,
       levelPerLook: levelPerLook(looks.length),
       interval: matrix.protocol.interval,
+      ...(options.voidRounds !== 'kept' && { voidRounds: 'repeated' }),
     },
     ...(matrix.design !== undefined && { design: matrix.design }),
   });
 }
+
+/** What makes a plan again say of void rounds what it says. */
+export const voidRoundsOf = ({ decision }: Pick<Plan, 'decision'>): 'repeated' | 'kept' =>
+  decision.voidRounds ?? 'kept';
 
 /** Digest of a plan (RFC 8785): the first line of its journal. */
 export const planDigest = (plan: Plan): string => canonicalDigest(plan);

@@ -3,7 +3,7 @@ import { matrixDigest } from '../matrix/digest.js';
 import type { RevisionArm } from '../matrix/lever-off.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
-import { buildPlan, planDigest } from './build.js';
+import { buildPlan, planDigest, voidRoundsOf } from './build.js';
 import type { Plan } from './schema.js';
 
 /** The matrix put onto the plan's own revisions, as `qualify pr` and `qualify compare` do. */
@@ -26,5 +26,6 @@ export function followsFromMatrix(plan: Plan, matrix: Matrix): boolean {
   );
   if (made === undefined) return false;
   const { session, seed, challenge } = plan;
-  return planDigest(buildPlan(made, { session, seed, ...(challenge && { challenge }) })) === planDigest(plan);
+  const options = { session, seed, voidRounds: voidRoundsOf(plan), ...(challenge && { challenge }) };
+  return planDigest(buildPlan(made, options)) === planDigest(plan);
 }

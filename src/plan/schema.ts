@@ -74,6 +74,8 @@ export const planSchema = z.strictObject({
     /** One-sided nominal level of each look. */
     levelPerLook: z.number(),
     interval: z.enum(['t', 'walsh']),
+    /** A round that telemetry voids is measured again, within `limits.voidShare`; absent in older plans, where it contaminates. */
+    voidRounds: z.literal('repeated').optional(),
   }),
   /** Absent unless the session is an ablation. */
   design: designSchema.optional(),

@@ -1,18 +1,13 @@
-/** What an ablation found, for a terminal and as Markdown: one table of switches a cell, the joint effect, pairs to look at. */
+/** What an ablation found, in words and as Markdown: one table of switches a cell, the joint effect, pairs to look at. */
 
-import Table from 'cli-table3';
 import { markdownTable } from 'markdown-table';
 import { counted } from '../counted.js';
 import type { Ablation, AblationCell, SwitchEffect } from '../verdict/ablation-schema.js';
 import { plainPercent, signedPercent } from '../verdict/percent.js';
 import type { CellVerdict, Verdict } from '../verdict/schema.js';
-import { markdownText, plainText } from './escape.js';
+import { markdownText } from './escape.js';
 import { workload } from './format.js';
-import { labelled, wrap } from './wrap.js';
 
-const width = 80;
-/** Inner widths; with two spaces a column and five bars they make 80. */
-const columns = [34, 8, 12, 13];
 /** Pairs that are shown; `verdict.json` has them all. */
 const shownPairs = 3;
 
@@ -143,32 +138,6 @@ export function ablationParts(verdict: Verdict): AblationParts | null {
     legend: legend(ablation, verdict),
     witnesses: witnessTexts(ablation),
   };
-}
-
-/** Lines of a paragraph, or of an item with its dash in front. */
-const wrapped = (text: string): string[] =>
-  text.startsWith('- ') ? labelled('-', plainText(text.slice(2)), 2, width) : wrap(plainText(text), width);
-
-/** For a terminal, 80 columns; empty when the session is no ablation. */
-export function ablationText(verdict: Verdict): string {
-  const { ablation } = verdict;
-  if (ablation === undefined) return '';
-  const cells = titled(verdict).map(({ own, cell, title }) => {
-    const table = new Table({
-      colWidths: columns.map((inner) => inner + 2),
-      style: { head: [], border: [] },
-    });
-    const fit = (line: readonly (readonly string[])[]): string[] =>
-      line.map((parts, index) =>
-        parts.flatMap((part) => wrap(plainText(part), columns[index] ?? width)).join('\n'),
-      );
-    table.push(fit(heads.map((head) => [head])), ...lines(own).map(fit));
-    const below = texts(own, ablation, cell).flatMap(wrapped);
-    return [...wrap(plainText(title), width), table.toString(), ...below].join('\n');
-  });
-  const seen = ['What shows that each switch worked:', ...witnessTexts(ablation).map((text) => `- ${text}`)];
-  const said = seen.flatMap(wrapped).join('\n');
-  return [...cells, wrap(legend(ablation, verdict), width).join('\n'), said].join('\n\n');
 }
 
 /** As Markdown; empty when the session is no ablation. */

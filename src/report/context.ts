@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
+import { generatedModelText } from '../matrix/generated-model.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
 import { looksText } from './looks.js';
@@ -50,7 +51,7 @@ function machineText({ machine, entries }: ReportContext): string {
 function modelText({ plan, entries }: ReportContext): string {
   const name =
     'preset' in plan.model
-      ? `${plan.model.preset}, experts ${plan.model.experts}, seed ${plan.model.seed}${plan.model.roundTrips ? '' : ', no round trips'}`
+      ? generatedModelText(plan.model)
       : 'simulated' in plan.model
         ? 'none: simulated'
         : plan.model.path;

@@ -53,6 +53,22 @@ function tableText(rows: readonly string[][]): string[] {
   return rows.map((row) => (row.length === 1 ? row : row.map(padded)).join('  ').trimEnd());
 }
 
+/** Of each cell at level bounded, how far healthy arms and faults are, in limits: `0.00018`, `4.2`. */
+function roomLines(cells: readonly CellGrade[]): string[] {
+  const times = (value: number | null): string =>
+    value === null ? 'no end' : String(Number(value.toPrecision(2)));
+  return cells.flatMap(({ cell, room }) => {
+    if (room === undefined) return [];
+    const arms = Object.entries(room.arms).map(([name, value]) => `${plainText(name)} ${times(value)}`);
+    const faults = plantedFaults.map((fault) => `${heads[fault]} ${times(room.faults[fault])}`);
+    const text = [
+      ...(arms.length > 0 ? [`healthy: ${arms.join(', ')}`] : []),
+      `faults: ${faults.join(', ')}`,
+    ];
+    return labelled(`  ${plainText(cell)}`, text.join('; '), NAME_WIDTH + 2, WIDTH);
+  });
+}
+
 /** The table, what each fault is, and the findings. `seed` makes the same prompts again. */
 export function describeOracle(oracle: OracleGrade, of: { name: string; seed: string }): string {
   const heading = [
@@ -70,6 +86,7 @@ export function describeOracle(oracle: OracleGrade, of: { name: string; seed: st
   const faults = plantedFaults.flatMap((fault) =>
     labelled(`  ${heads[fault]}`, `${fault}: ${faultMeanings[fault]}`, 10, WIDTH),
   );
+  const room = roomLines(oracle.cells);
   const reached = oracle.outOfReach.map((fault) =>
     wrap(
       `Fault ${fault} strikes no prompt here: it is neither caught nor missed. Longer prompts reach it.`,
@@ -88,6 +105,7 @@ export function describeOracle(oracle: OracleGrade, of: { name: string; seed: st
       WIDTH,
     ),
     ...faults,
+    ...(room.length === 0 ? [] : ['', 'Distance in limits; beyond 1 parity fails:', ...room]),
     ...(reached.length + oracle.findings.length > 0 ? [''] : []),
     ...reached,
     ...oracle.findings.flatMap(({ message }) => wrap(plainText(message), WIDTH)),

@@ -1,7 +1,7 @@
 /** The table for the terminal: 80 columns, no colour, nothing that could steer the terminal. */
 import Table from 'cli-table3';
 import type { ArmSummary, Verdict } from '../verdict/schema.js';
-import { ablationText } from './ablation.js';
+import { ablationText } from './ablation-text.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { controlLines } from './controls.js';
 import { detailsOf, headline, legend } from './details.js';

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { tokenize } from '../engine/tokenizer.js';
 import { QualifyError } from '../errors.js';
+import { conform } from '../faults.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
 import { promptTokens } from '../plan/prompts.js';
 import type { Plan, Prompt } from '../plan/schema.js';
@@ -54,7 +55,7 @@ const fileSchema = z
   .max(1000);
 
 const unreadable = (path: string, why: string, cause?: unknown): QualifyError =>
-  new QualifyError('ERR_QUALIFY_PROMPTS_FILE', `cannot read prompts: ${why}`, {
+  new QualifyError('ERR_QUALIFY_PROMPTS_FILE', `cannot read prompts:${why}`, {
     exit: 'usage',
     hint: 'the file holds a JSON array of texts and of arrays of token ids, or text with one prompt a line',
     where: path,
@@ -66,10 +67,10 @@ function readFile(path: string): z.infer<typeof fileSchema> {
     const text = readFileSync(path, 'utf8');
     const isJson = text.trimStart().startsWith('[');
     const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-    return fileSchema.parse(isJson ? JSON.parse(text) : lines);
+    return conform(fileSchema, isJson ? JSON.parse(text) : lines, (faults) => unreadable(path, faults));
   } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw unreadable(path, why, error);
+    if (error instanceof QualifyError) throw error;
+    throw unreadable(path, ` ${(error as Error).message}`, error);
   }
 }
 
@@ -83,7 +84,7 @@ export function promptsOfFile(plan: Plan, path: string): AskedCell[] {
     const tokens = typeof prompt === 'string' ? tokenize(prompt) : prompt;
     const beyond = tokens.find((id) => id >= plan.vocabulary);
     if (beyond !== undefined) {
-      throw unreadable(`${path}[${index}]`, `id ${beyond} is beyond the vocabulary of ${plan.vocabulary}`);
+      throw unreadable(`${path}[${index}]`, ` id ${beyond} is beyond the vocabulary of ${plan.vocabulary}`);
     }
     return {
       id: `prompt-${index + 1}`,

@@ -32,6 +32,15 @@ interface OracleOptions {
 }
 
 type Fault = PlantedFault | typeof NO_FAULT;
+
+/** One process: the reference, healthy or with a fault, or another arm, which is healthy. */
+interface Run {
+  /** Null for the reference. */
+  arm: string | null;
+  fault: Fault;
+  switches: Readonly<Record<string, string>>;
+}
+
 /** By id of the prompt. */
 type Outputs = ReadonlyMap<string, OracleOutput & { struck: number }>;
 
@@ -57,10 +66,11 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
   try {
     const build = await buildOwn(progress, signal);
     const model = await findModel({ plan, progress, signal });
-    const outputs = new Map<Fault, Outputs>();
-    for (const fault of [NO_FAULT, ...plantedFaults] as const) {
-      const place = { fault, folder: join(folder, fault), done: outputs.size };
-      outputs.set(fault, await outputsWith(options, build, model.path, place));
+    const runs = runsOf(plan);
+    const outputs = new Map<Run, Outputs>();
+    for (const run of runs) {
+      const place = { folder: join(folder, String(outputs.size)), done: outputs.size, of: runs.length };
+      outputs.set(run, await outputsWith(options, build, model.path, run, place));
     }
     const rule = {
       level: plan.protocol.parity,
@@ -75,6 +85,20 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
     dismissGuard();
     await lock.release();
   }
+}
+
+/** The reference, healthy and with each fault; at level bounded the other arms of its engine as well, which differ by design. */
+function runsOf({ arms, protocol }: Plan): Run[] {
+  const [reference, ...others] = arms.filter(({ engine }) => engine === 'embedded');
+  const switches = reference?.switches ?? {};
+  const spoilt = ([NO_FAULT, ...plantedFaults] as const).map(
+    (fault): Run => ({ arm: null, fault, switches }),
+  );
+  const compared = protocol.parity === 'bounded' ? others.filter(({ control }) => control === undefined) : [];
+  return [
+    ...spoilt,
+    ...compared.map(({ name, switches }): Run => ({ arm: name, fault: NO_FAULT, switches })),
+  ];
 }
 
 const TAIL_LINES = 20;
@@ -103,12 +127,13 @@ function buildOwn(progress: SessionProgress, signal: AbortSignal): Promise<Engin
   });
 }
 
-/** Every prompt in one process that has the fault. */
+/** Every prompt in one process. */
 async function outputsWith(
   { plan, cells, progress, signal }: OracleOptions,
   build: EngineBuild,
   modelPath: string,
-  { fault, folder, done }: { fault: Fault; folder: string; done: number },
+  { arm, fault, switches }: Run,
+  { folder, done, of }: { folder: string; done: number; of: number },
 ): Promise<Outputs> {
   const evidence = new EvidenceFolder(folder);
   const prompts = cells.flatMap((cell) => cell.prompts);
@@ -121,7 +146,7 @@ async function outputsWith(
     place: { round: 0, position: 0 },
     plantedSlowdownPercent: undefined,
     inherited: inheritedVariables(),
-    switches: plan.arms.find(({ engine }) => engine === 'embedded')?.switches ?? {},
+    switches,
     arguments: fault === NO_FAULT ? [] : ['--plant-fault', fault],
     threads: plan.engine.threads,
     cpus: plan.engine.cpus,
@@ -134,8 +159,8 @@ async function outputsWith(
     const outputs = new Map<string, OracleOutput & { struck: number }>();
     let before = 0;
     for (const [index, prompt] of prompts.entries()) {
-      const share = (done + index / prompts.length) / (plantedFaults.length + 1);
-      progress.update(`${fault === NO_FAULT ? 'healthy' : fault}: ${prompt.id}`, share);
+      const share = (done + index / prompts.length) / of;
+      progress.update(`${arm ?? (fault === NO_FAULT ? 'healthy' : fault)}: ${prompt.id}`, share);
       const output = await ask(running, plan, prompt, String(index));
       const struck = (await running.counters()).counters[STRUCK] ?? 0;
       outputs.set(prompt.id, { ...output, struck: struck - before });
@@ -179,12 +204,15 @@ function requireFault({ witness }: RunningEngine, fault: Fault): void {
   );
 }
 
-function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<Fault, Outputs>): OracleCell[] {
-  const outputOf = (fault: Fault, id: string) => {
-    const output = outputs.get(fault)?.get(id);
-    if (output === undefined) throw new Error(`prompt ${id} was not answered with fault ${fault}`);
+function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<Run, Outputs>): OracleCell[] {
+  const runs = [...outputs];
+  const outputIn = (of: Outputs | undefined, id: string) => {
+    const output = of?.get(id);
+    if (output === undefined) throw new Error(`prompt ${id} was not answered in each process`);
     return output;
   };
+  const reference = (wanted: Fault, id: string) =>
+    outputIn(runs.find(([{ arm, fault }]) => arm === null && fault === wanted)?.[1], id);
   return cells.map(({ cell, required, prompts }) => ({
     cell,
     required,
@@ -192,8 +220,11 @@ function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<Fault, Ou
       prompt: id,
       promptTokens: tokens.length,
       long,
-      healthy: outputOf(NO_FAULT, id),
-      faulty: perFault((fault) => outputOf(fault, id)),
+      healthy: reference(NO_FAULT, id),
+      arms: Object.fromEntries(
+        runs.flatMap(([{ arm }, of]) => (arm === null ? [] : [[arm, outputIn(of, id)]])),
+      ),
+      faulty: perFault((fault) => reference(fault, id)),
     })),
   }));
 }

@@ -41,6 +41,8 @@ export interface SessionOptions {
   onWaited?: (seconds: number) => void;
   /** Said once nothing stands in the way any more and the session begins. */
   notices?: readonly string[];
+  /** Told then, too: the run folder is there, with its plan. */
+  onBegun?: () => Promise<void>;
   progress: SessionProgress;
   signal: AbortSignal;
 }
@@ -97,6 +99,7 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
       try {
         writePlan(runFolder, plan);
         for (const notice of options.notices ?? []) progress.note(notice);
+        await options.onBegun?.();
         const failure = await record(plan, revisions, runFolder, { ...options, progress });
         return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
       } catch (error) {

@@ -6,6 +6,7 @@ import {
   launchUnderWay,
   lostLaunches,
   MOST_FAILURES,
+  nextAttempt,
   standingEntries,
 } from '../analysis/lost-launches.js';
 import { QualifyError } from '../errors.js';
@@ -130,8 +131,6 @@ function lostLaunch(runFolder: string, plan: Plan, entries: readonly Entry[]): s
   const done = standingEntries(entries).filter((entry) => entry.kind === 'launch').length;
   const place = placesOf(plan)[done];
   if (place === undefined) return null;
-  const { round, position } = place;
-  const lost = lostLaunches(entries).filter((one) => one.round === round && one.position === position);
-  const name = launchName(place, lost.length + 1);
+  const name = launchName(place, nextAttempt(entries, place));
   return existsSync(join(runFolder, 'evidence', 'launches', `${name}.log`)) ? name : null;
 }

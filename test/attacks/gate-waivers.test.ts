@@ -1,4 +1,5 @@
 /** Waivers that do not cover what they are offered for. */
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attacked, losing, tryGate } from './try-gate.js';
 
@@ -27,6 +28,32 @@ test('a waiver for another head is offered', async (t) => {
       guard: 'commit.gitCommit !== head.commit && tree.gitTree !== head.tree',
       instead: 'false',
     },
+  );
+});
+
+test('more than the waived change is queued with its waiver', async (t) => {
+  const site = await attacked(t);
+  const { repository } = site;
+  // Signed for the change, and merged into main, where the queue begins.
+  await site.waive('96/32');
+  repository.git('checkout', '--quiet', 'main');
+  repository.write('waivers/96.waiver.json', 'as it is signed');
+  site.base = repository.commit('the waiver');
+  const change = site.head;
+  repository.git('merge', '--quiet', '--no-ff', '--message', 'queued', change);
+  site.head = repository.git('rev-parse', 'HEAD');
+  repository.git('checkout', '--quiet', '--detach');
+  repository.git('branch', '--force', 'main', site.base);
+  await site.run('losing', losing);
+  assert.equal((await site.gate()).result, 'waived', 'the merge of the change alone is what was waived');
+  repository.write('kernels/a.h', '// slower still\n');
+  site.head = repository.commit('slipped in');
+  await site.run('slipped-in', losing);
+  await tryGate(
+    t,
+    site.options(),
+    { result: 'fail', code: 'other-head' },
+    { module: 'gate/judge-waiver', guard: '=== head.tree', instead: '!== undefined' },
   );
 });
 

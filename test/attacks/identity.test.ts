@@ -40,7 +40,7 @@ const travellingKey: Guard = {
 };
 const originalSigner: Guard = {
   module: 'manifest/open-manifest',
-  guard: 'if (parsed.data.predicate.signer !== signer.key.keyId)',
+  guard: 'if (named !== signer.key.keyId)',
   instead: 'if (false)',
 };
 const statementFollows: Guard[] = [

@@ -101,7 +101,7 @@ const attacks: Attack[] = [
     bytes: '['.repeat(100_000) + ']'.repeat(100_000),
     // The parser itself has a loop; what walks the value afterwards does not.
     guards: [
-      ['checkDepth(text, limits);', ''],
+      ['checkDepth(text, limits.maximumDepth, refuse);', ''],
       ['checkContents(text, value, file);', ''],
     ],
     taken: Array.isArray,
@@ -110,7 +110,7 @@ const attacks: Attack[] = [
   {
     what: '33 levels',
     bytes: '['.repeat(33) + ']'.repeat(33),
-    guards: [['checkDepth(text, limits);', '']],
+    guards: [['checkDepth(text, limits.maximumDepth, refuse);', '']],
     taken: Array.isArray,
     why: /nests deeper than 32 levels/,
   },

@@ -325,13 +325,13 @@ describe('a bisection', () => {
     const one = await speeds(t);
     const names = [100, 100, 100, 100, 100, 70, 70, 70, 70].map((speed, at) => one.commit(speed, `c${at}`));
     const controller = new AbortController();
-    const measure: Measure = async (asked) => {
+    const measure: Measure = async (asked, begun) => {
       if (one.asked.length === 2)
         controller.abort(
           new QualifyError('ERR_QUALIFY_INTERRUPTED', 'interrupted by SIGINT', { exit: 'notMeasured' }),
         );
       controller.signal.throwIfAborted();
-      return one.measure(asked);
+      return one.measure(asked, begun);
     };
     const found = await one.bisect(names[0] ?? '', names[8] ?? '', { measure, signal: controller.signal });
     assert.deepEqual([found.result, found.exitCode, found.tried.length], ['interrupted', 12, 2]);
@@ -358,10 +358,10 @@ describe('a bisection', () => {
     const [good, bad] = [one.commit(100), one.commit(100, 'middle'), one.commit(70)].filter(
       (_, at) => at !== 1,
     );
-    const measure: Measure = async (asked) => {
+    const measure: Measure = async (asked, begun) => {
       if (one.asked.length === 1)
         throw new QualifyError('ERR_QUALIFY_DISK_FULL', 'The disk is full.', { exit: 'infrastructure' });
-      return one.measure(asked);
+      return one.measure(asked, begun);
     };
     const found = await one.bisect(good ?? '', bad ?? '', { measure });
     assert.deepEqual(

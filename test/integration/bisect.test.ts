@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bisectionSchema } from '../../src/bisect/result.js';
+import { bisectionSchema, readBisection } from '../../src/bisect/result.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { processesWithVariable } from '../../src/machine/procfs.js';
-import { Home } from '../support/run-cli.js';
+import { type CliResult, Home, type StartedCli } from '../support/run-cli.js';
 import { ServedRepository, servedMatrix } from '../support/served-repository.js';
 
 /** Microseconds a token. */
@@ -28,6 +28,31 @@ function served(t: TestContext): Served {
 
 const start = ({ home, repository, matrix }: Served, ...args: string[]) =>
   home.start([...args, '--matrix', matrix, '--cell', '64/32'], { cwd: repository.folder });
+
+/** Waits until a command has said something, however late that is seen. */
+async function seen(started: StartedCli, text: RegExp): Promise<void> {
+  while (!text.test(started.stderr())) {
+    assert.equal(started.child.exitCode, null, started.stderr());
+    await sleep(10);
+  }
+}
+
+/** Ctrl-C as soon as a bisection has said something, while it measures. */
+async function interrupted(one: Served, good: string, text: RegExp): Promise<CliResult> {
+  const started = start(one, 'bisect', good, 'HEAD');
+  await seen(started, text);
+  started.child.kill('SIGINT');
+  const worktrees = readdirSync(one.home.path('cache', 'qualify', 'worktrees'));
+  assert.ok(
+    worktrees.some((name) => name.startsWith('bisect-')),
+    `${worktrees}: nothing to leave`,
+  );
+  const result = await started.finished;
+  assert.equal(result.exitCode, 12, result.stderr);
+  assert.deepEqual(processesWithVariable(one.home.mark), []);
+  assertClean(one);
+  return result;
+}
 
 /** Nothing of a bisection is left in the repository or in the cache. */
 function assertClean({ home, repository }: Served): void {
@@ -76,36 +101,75 @@ describe('qualify bisect', () => {
     assertClean(one);
   });
 
-  test('leaves nothing when it is interrupted, and says what it has found', async (t) => {
+  test('interrupted twice, leaves nothing, and the same command measures only what is missing', async (t) => {
+    const one = served(t);
+    const { repository } = one;
+    const good = repository.commitSpeed(FAST, 'c0');
+    // Whichever of the two in the middle git takes first, the other one is needed too.
+    repository.commitSpeed(FAST, 'c1');
+    for (const name of ['c2', 'c3']) repository.commitSpeed(SLOW, name);
+    const bisections = join(repository.folder, '.qualify', 'bisect');
+
+    const first = await interrupted(one, good, /next [0-9a-f]{12}.*round \d of 6/s);
+    assert.match(
+      first.stdout,
+      /^Interrupted\. What was found until then:\nit is after [0-9a-f]{12}, and not after/,
+    );
+    assert.match(first.stdout, /The same command again goes on from here/);
+    const [id = ''] = readdirSync(bisections);
+    const folder = join(bisections, id);
+    const kept = readBisection(folder);
+    assert.deepEqual([kept?.result, kept?.tried.length], ['interrupted', 1]);
+    const manifests = (run: string) => readFileSync(join(folder, run, 'qualification.intoto.jsonl'), 'utf8');
+    const [badRun = '', nextRun = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+    const bad = manifests(badRun);
+
+    const second = await interrupted(one, good, /goes on\n.*\nnext \w{12}.*round \d of 6/s);
+    assert.match(second.stderr, new RegExp(`Goes on with the unfinished search in .*${id}`));
+    assert.match(second.stderr, new RegExp(`${badRun}: measured before, verified, not measured again\n`));
+    assert.match(second.stderr, new RegExp(`${nextRun}: begun before, goes on\n`));
+    assert.match(manifests(nextRun), /payload/);
+
+    const verdict = join(folder, badRun, 'verdict.json');
+    const text = readFileSync(verdict, 'utf8');
+    writeFileSync(verdict, text.replace('"fail"', '"pass"'));
+    const refused = await start(one, 'bisect', good, 'HEAD').finished;
+    assert.deepEqual([refused.exitCode, refused.stdout], [16, '']);
+    assert.match(
+      refused.stderr,
+      new RegExp(`The run ${badRun} of before the interruption cannot be used: verdict.json has changed`),
+    );
+    assert.match(refused.stderr, /Take its folder away to measure that commit again, or .*--anew/);
+    writeFileSync(verdict, text);
+
+    const { exitCode, stdout, stderr } = await start(one, 'bisect', good, 'HEAD', '--json').finished;
+    assert.equal(exitCode, 0, stderr);
+    const found = bisectionSchema.parse(JSON.parse(stdout));
+    assert.deepEqual([found.id, found.result, found.reused], [id, 'confirmed', [badRun, nextRun]]);
+    assert.equal(found.tried[0]?.seconds, kept?.tried[0]?.seconds);
+    assert.equal(manifests(badRun), bad, 'what is reused is not touched');
+    assert.deepEqual(readdirSync(bisections), [id]);
+    assertClean(one);
+  });
+
+  test('killed in its first session, goes on with that one', async (t) => {
     const one = served(t);
     const { repository, home } = one;
     const good = repository.commitSpeed(FAST, 'c0');
-    for (const name of ['c1', 'c2', 'c3']) repository.commitSpeed(SLOW, name);
-    const started = start(one, 'bisect', good, 'HEAD');
-    // As soon as the second session measures, however late that is seen.
-    while (!/next [0-9a-f]{12}.*round \d of 6/s.test(started.stderr())) {
-      assert.equal(started.child.exitCode, null, started.stderr());
-      await sleep(10);
-    }
-    started.child.kill('SIGINT');
-    const worktrees = readdirSync(home.path('cache', 'qualify', 'worktrees'));
-    assert.ok(
-      worktrees.some((name) => name.startsWith('bisect-')),
-      `${worktrees}: nothing to leave`,
-    );
-    const { exitCode, stdout } = await started.finished;
-    assert.equal(exitCode, 12, started.stderr());
-    assert.match(
-      stdout,
-      /^Interrupted\. What was found until then:\nit is after [0-9a-f]{12}, and not after/,
-    );
-    const [id = ''] = readdirSync(join(repository.folder, '.qualify', 'bisect'));
-    const kept = JSON.parse(
-      readFileSync(join(repository.folder, '.qualify', 'bisect', id, 'bisect.json'), 'utf8'),
-    );
-    assert.equal(kept.result, 'interrupted');
-    assert.ok(kept.tried.length >= 1, JSON.stringify(kept));
-    assert.deepEqual(processesWithVariable(home.mark), []);
+    const culprit = repository.commitSpeed(SLOW, 'c1');
+    const killed = start(one, 'bisect', good, 'HEAD');
+    await seen(killed, /round \d of 6/);
+    killed.child.kill('SIGKILL');
+    await killed.finished;
+    while (processesWithVariable(home.mark).length > 0) await sleep(50);
+    assertClean(one);
+    const { exitCode, stdout, stderr } = await start(one, 'bisect', good, 'HEAD', '--json').finished;
+    assert.equal(exitCode, 0, stderr);
+    const found = bisectionSchema.parse(JSON.parse(stdout));
+    assert.deepEqual([found.culprit?.commit, found.reused], [culprit, undefined]);
+    assert.match(stderr, /00-bad: begun before, goes on/);
+    const journal = join(repository.folder, '.qualify', 'bisect', found.id, '00-bad', 'journal.jsonl');
+    assert.match(readFileSync(journal, 'utf8'), /"kind":"resume"/);
     assertClean(one);
   });
 

@@ -87,6 +87,51 @@ describe('qualify challenge', () => {
   });
 });
 
+describe('a challenge for a change that is behind', () => {
+  const policy = (baseDrift: number): string =>
+    `schemaVersion: 1\nbaseDrift: ${baseDrift}\nmachines: { any: {} }\nrequire: [{ matrix: smoke, machine: any }]\n`;
+
+  test('is not issued where the gate would count no answer, and says what to do', async (t) => {
+    const { home, base, qualify } = branched(t);
+    const repository = new Repository(home.path('repository'));
+    const git = (...args: string[]): string => repository.git(...args);
+    // Making a repository writes files of its own.
+    git('checkout', '--quiet', '.');
+    const ask = (file: string, ...more: string[]) =>
+      qualify(
+        ...['challenge', '--repository', 'x', '--head', 'feature', '--base', base, '--matrix', 'smoke'],
+        ...['--policy', file, ...more],
+      );
+    git('checkout', '--quiet', 'main');
+    // Rules and waivers are no other engine.
+    repository.write('qualify.policy.yaml', policy(0));
+    repository.write('qualify.trust.json', '{}');
+    repository.write('waivers/a.waiver.json', '{}');
+    repository.commit('rules');
+    assert.equal((await ask('qualify.policy.yaml', '--tip', 'main')).exitCode, 0);
+    repository.write('kernels/answer.h', '#pragma once\nconstexpr int kAnswer = 41;\n');
+    repository.commit('main moves on');
+    const behind = await ask('qualify.policy.yaml', '--tip', 'main');
+    assert.deepEqual([behind.exitCode, behind.stdout], [64, '']);
+    assert.match(behind.stderr, /is 1 commit behind main, and the policy allows 0: .*\(base-moved\)/);
+    assert.match(behind.stderr, /next: Merge the branch into the change/);
+    assert.match(behind.stderr, /ERR_QUALIFY_BASE_MOVED/);
+    // Without --tip nobody said where it is to be merged.
+    assert.equal((await ask('qualify.policy.yaml')).exitCode, 0);
+    repository.write('qualify.policy.yaml', policy(1));
+    assert.equal((await ask('qualify.policy.yaml', '--tip', 'main')).exitCode, 0);
+    git('checkout', '--quiet', '--orphan', 'elsewhere');
+    repository.commit('another history');
+    const other = await ask('qualify.policy.yaml', '--tip', 'elsewhere');
+    assert.equal(other.exitCode, 64);
+    assert.match(other.stderr, /is no commit of elsewhere/);
+    const noPolicy = await qualify(
+      ...['challenge', '--repository', 'x', '--head', 'feature', '--base', base, '--tip', 'main'],
+    );
+    assert.match(noPolicy.stderr, /--tip means nothing without --policy/);
+  });
+});
+
 describe('a session that would not answer its challenge', () => {
   test('is refused before anything is built', async (t) => {
     const { home, base, head, matrix, qualify, issue } = branched(t);

@@ -108,6 +108,26 @@ describe('the embedded engine, really built', () => {
     assert.match(foreign.stderr, /offset 0|magic/i);
   });
 
+  it('names file, tensor and remedy when a value of a model is no number, before it serves it', async () => {
+    const { tensors } = JSON.parse(await pass('model', 'inspect', model, '--json'));
+    const tensor = tensors.find(({ name }: { name: string }) => name === 'output_norm.weight');
+    const bytes = readFileSync(model);
+    bytes.writeUInt32LE(0x7fc00000, tensor.offsetBytes + 4 * 3);
+    writeFileSync(place('damaged.gguf'), bytes);
+    for (const args of [
+      ['model', 'inspect', place('damaged.gguf')],
+      ['engine', 'serve', '--model', place('damaged.gguf'), '--port', '0', '--threads', '1'],
+    ]) {
+      const { exitCode, stdout, stderr } = await runCli(args);
+      assert.deepEqual([exitCode, stdout], [15, ''], stderr);
+      assert.match(
+        stderr,
+        /damaged\.gguf: offset \d+: tensor 'output_norm\.weight' \(f32, \d+\): value 3 is NaN/,
+      );
+      assert.match(stderr, /the file is damaged, fetch or create it again/);
+    }
+  });
+
   it('refuses a file without an architecture, and shows one of another with a note', async () => {
     const number = (value: number, bytes: 4 | 8): Buffer => {
       const buffer = Buffer.alloc(bytes);

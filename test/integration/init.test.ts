@@ -188,3 +188,57 @@ test('elsewhere it writes a matrix against llama.cpp, or says what is missing', 
   const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: checkout }).finished;
   assert.equal(lint.exitCode, 0, lint.stdout + lint.stderr);
 });
+
+test('two folders that hold a build get a matrix of the two, and are told what else to fill in', async () => {
+  const folder = home.path('builds');
+  for (const name of ['newer', 'base']) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'newer', 'engine.node'), '');
+  writeFileSync(join(folder, 'base', 'serve'), '');
+  mkdirSync(join(folder, 'else'));
+  const done = await init(folder, '--json');
+  assert.equal(done.exitCode, 0, done.stderr);
+  const { engine, files } = JSON.parse(done.stdout);
+  assert.deepEqual([engine, files], ['prebuilt', ['qualify.matrix.yaml']]);
+  assert.match(done.stderr, /Fill in, in qualify\.matrix\.yaml: MODEL\.gguf, vocabulary\.$/m);
+  const { arms } = parse(readFileSync(join(folder, 'qualify.matrix.yaml'), 'utf8')) as {
+    arms: Record<string, { revision: string }>;
+  };
+  assert.deepEqual(
+    Object.values(arms).map(({ revision }) => revision),
+    ['prebuilt:base', 'prebuilt:newer'],
+  );
+  const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: folder }).finished;
+  assert.deepEqual([lint.exitCode, lint.stderr], [0, ''], lint.stdout);
+});
+
+test('each engine can be asked for anywhere, with a matrix that passes its own check', async () => {
+  for (const engine of ['node-llama-cpp', 'prebuilt', 'simulated']) {
+    const folder = home.path(`asked-${engine}`);
+    mkdirSync(folder);
+    const done = await init(folder, '--engine', engine);
+    assert.equal(done.exitCode, 0, done.stderr);
+    assert.equal(done.stderr.includes('Fill in'), engine === 'prebuilt', done.stderr);
+    if (engine === 'prebuilt') assert.match(done.stderr, /vocabulary, BASE_FOLDER, HEAD_FOLDER\.$/m);
+    assert.match(done.stdout, engine === 'simulated' ? /qualify simulate qual/ : /qualify run qual/);
+    const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: folder }).finished;
+    assert.deepEqual([lint.exitCode, lint.stderr], [0, ''], lint.stdout);
+    const refused = await init(folder, '--engine', engine, '--force', '--action', `o/r@${'a'.repeat(40)}`);
+    assert.equal(refused.exitCode, 64);
+  }
+});
+
+test('a checkout of an engine without an adapter is called by its name, with what to do', async () => {
+  for (const [name, path] of [
+    ['vllm', 'pyproject.toml'],
+    ['sglang', 'python/pyproject.toml'],
+  ] as const) {
+    const folder = home.path(`checkout-${name}`);
+    mkdirSync(join(folder, 'python'), { recursive: true });
+    writeFileSync(join(folder, path), `[project]\nname = "${name}"\n`);
+    const refused = await init(folder);
+    assert.equal(refused.exitCode, 64);
+    assert.match(refused.stderr, new RegExp(`is ${name}, and qualify has no adapter for it`));
+    assert.match(refused.stderr, /docs\/engine\.md.*qualify init --engine prebuilt/s);
+    assert.ok(!existsSync(join(folder, 'qualify.matrix.yaml')));
+  }
+});

@@ -11,6 +11,8 @@ import type { RunningEngine } from '../../src/engine/engine.js';
 import { inheritedVariables } from '../../src/engine/launch.js';
 import { cachedModel } from '../../src/engine/model-cache.js';
 import { EvidenceFolder } from '../../src/journal/evidence.js';
+import { loadMatrix } from '../../src/matrix/load.js';
+import type { Model } from '../../src/matrix/schema.js';
 import { plantedFaults } from '../../src/plan/planted-faults.js';
 import { embeddedBuild } from '../../src/revision/build-cache.js';
 import { verdictSchema } from '../../src/verdict/schema.js';
@@ -30,12 +32,25 @@ const matrixFile = (name: string, changes: Record<string, unknown>): string => {
   return path;
 };
 
+type GeneratedModel = Extract<Model, { preset: string }>;
+
 const gradeSchema = z.object({
   exitCode: z.int(),
   grade: z.string(),
   level: z.string(),
   faults: z.record(z.string(), z.string()),
-  cells: z.array(z.object({ cell: z.string(), grade: z.string() })),
+  cells: z.array(
+    z.object({
+      cell: z.string(),
+      grade: z.string(),
+      room: z
+        .object({
+          arms: z.record(z.string(), z.number().nullable()),
+          faults: z.record(z.string(), z.number().nullable()),
+        })
+        .optional(),
+    }),
+  ),
   findings: z.array(z.object({ code: z.string(), message: z.string() })),
 });
 
@@ -184,6 +199,46 @@ describe('qualify oracle', () => {
     const text = stdout.replaceAll(/\s+/g, ' ');
     assert.match(text, /cell 300\/128 does not see fault [a-z-]+ \(.*\): it struck, and parity tokens held/);
     assert.match(text, /more generated tokens or more prompts, or parity exact/);
+  });
+
+  describe('of fast-exp, on the smallest model', () => {
+    const { matrix } = loadMatrix('fast-exp');
+    const cells = [{ promptTokens: 300, chunk: 128, generatedTokens: 16 }];
+    const graded = async (model: Partial<GeneratedModel>) => {
+      const changed = {
+        ...matrix,
+        name: 'small',
+        cells,
+        model: { ...matrix.model, preset: 'unit', ...model },
+      };
+      const { stdout } = await run('oracle', matrixFile('small', changed), '--seed', 'c', '--json');
+      return gradeSchema.parse(JSON.parse(stdout));
+    };
+
+    test('finds that its limits catch every fault, with room on both sides', async () => {
+      const { exitCode, grade, level, faults, findings, cells } = await graded({});
+      assert.deepEqual([exitCode, grade, level, findings], [0, 'strong', 'bounded', []]);
+      for (const fault of plantedFaults) assert.equal(faults[fault], 'caught', fault);
+      const room = cells[0]?.room;
+      assert.ok(room !== undefined);
+      assert.deepEqual(Object.keys(room.arms), ['head']);
+      // The fast exponential rounds otherwise (0 would say that the switch did nothing), and takes a third of the limits at most.
+      const head = room.arms.head ?? Number.NaN;
+      assert.ok(head > 0 && head < 1 / 3, `${head}`);
+      for (const fault of plantedFaults) {
+        const times = room.faults[fault] ?? Number.NaN;
+        assert.ok(times > 2, `${fault}: ${times}`);
+      }
+    });
+
+    test('finds that the fast exponential itself is beyond those limits where activations are rounded to int8', async () => {
+      const { exitCode, findings } = await graded({ experts: 'rocmfp2', dense: undefined, roundTrips: true });
+      assert.equal(exitCode, 13);
+      assert.deepEqual(
+        findings.map(({ code }) => code),
+        ['healthy-beyond-limits'],
+      );
+    });
   });
 
   test('grades the prompts of a file, and says which faults do not reach them', async () => {

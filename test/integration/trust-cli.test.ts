@@ -245,6 +245,9 @@ test('refuses a summary that was changed, and passes over one that says somethin
     assert.equal(code, 16, name);
     assert.match(stderr, message, name);
     assert.match(stderr, /bad\.jsonl/);
+    // The file is whoever verifies', not the run's.
+    assert.doesNotMatch(stderr, /rely on this run/);
+    assert.match(stderr, /The run is not at fault/);
   }
   // The run's own manifest is signed and says nothing of a verification.
   await copyFile(join(at.run, 'qualification.intoto.jsonl'), at.path('run.jsonl'));

@@ -103,6 +103,7 @@ async function realDocuments(
     'gate-decision': [
       decide({
         ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [] },
+        merged: new Map(),
         source: {
           path: 'qualify.policy.yaml',
           title: null,

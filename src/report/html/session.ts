@@ -22,7 +22,7 @@ const columns = [
 ];
 
 const line = (own: TimedLaunch): string[] => [
-  own.lost ? `${own.launch} (lost)` : own.launch,
+  own.left === null ? own.launch : `${own.launch} (${own.left})`,
   own.arm,
   own.fromMinutes.toFixed(2),
   (60 * (own.toMinutes - own.fromMinutes)).toFixed(1),

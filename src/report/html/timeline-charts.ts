@@ -71,11 +71,11 @@ function lanes(
   const step = Math.ceil(rounds / mostNumbers);
   const numbered = launches.filter(({ round, position }) => position === 0 && round % step === 0);
   const x = timeAxis(timeline, isLast);
-  const bars = launches.map(({ arm, fromMinutes, toMinutes, lost }) => ({
+  const bars = launches.map(({ arm, fromMinutes, toMinutes, left }) => ({
     arm: label(arm),
     from: fromMinutes,
     to: toMinutes,
-    lost,
+    left: left !== null,
   }));
   const y = {
     field: 'arm',
@@ -92,14 +92,14 @@ function lanes(
     scale: { paddingInner: 0.35, paddingOuter: 0.2 },
   };
   const color = { field: 'arm', type: 'nominal' as const, scale: scales.color, legend: null };
-  const bar = (lost: boolean, mark: object) => ({
-    data: { values: bars.filter((own) => own.lost === lost) },
+  const bar = (left: boolean, mark: object) => ({
+    data: { values: bars.filter((own) => own.left === left) },
     mark: { type: 'bar' as const, ...mark },
     encoding: { y, x: { field: 'from', ...x }, x2: { field: 'to' } },
   });
   const filled = bar(false, { opacity: 0.9, stroke: colour('page'), strokeWidth: 0.5 });
   const hollow = bar(true, { filled: false, strokeDash: [2, 2], strokeWidth: 1.5 });
-  const order = launches.map(({ arm, lost }) => (lost ? `${arm} (lost)` : arm)).join(', ');
+  const order = launches.map(({ arm, left }) => (left === null ? arm : `${arm} (${left})`)).join(', ');
   return {
     title: 'Launches in order',
     description: `Each launch from its start to its end, by arm. In order: ${order}.`,

@@ -1,5 +1,5 @@
 /** A session as it went: every launch in order, and what the machine did meanwhile. No rates are in it. */
-import { lostLaunches } from '../../analysis/lost-launches.js';
+import { lostLaunches, voidRounds } from '../../analysis/lost-launches.js';
 import type { Entry, EntryOf } from '../../journal/entries.js';
 
 /** One process, from its start to its end. Null is what nobody saw. */
@@ -12,8 +12,8 @@ export interface TimedLaunch {
   /** Minutes since the first launch, without the time between an interruption and its end. */
   fromMinutes: number;
   toMinutes: number;
-  /** An interruption ended it, and it counts for nothing. */
-  lost: boolean;
+  /** Why it counts for nothing: an interruption ended it, or telemetry voided its round. Null when it counts. */
+  left: 'lost' | 'void' | null;
   clockMhz: { low: number; median: number; high: number } | null;
   highestC: number | null;
   highestLoad: number | null;
@@ -21,7 +21,7 @@ export interface TimedLaunch {
   othersPercent: number | null;
 }
 
-/** Something that is not a launch: a look, a resumption, the end, a failure. */
+/** Something that is not a launch: a look, a void round, a resumption, the end, a failure. */
 interface TimedEvent {
   atMinutes: number;
   text: string;
@@ -41,6 +41,7 @@ const find = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): Entr
 function eventText(entry: Entry): string | null {
   if (entry.kind === 'look') return `look ${entry.rounds}`;
   if (entry.kind === 'resume') return 'resumed';
+  if (entry.kind === 'void') return `round ${entry.round + 1} void`;
   if (entry.kind === 'failure') return entry.code;
   if (entry.kind === 'end' && !entry.complete) return 'cut short';
   return null;
@@ -51,7 +52,10 @@ export function timelineOf(entries: readonly Entry[]): Timeline {
   const started = entries.filter((entry): entry is EntryOf<'launch'> => entry.kind === 'launch');
   const zero = BigInt(started[0]?.atNs ?? entries[0]?.atNs ?? '0');
   const minutes = ({ atNs }: Entry): number => Number(BigInt(atNs) - zero) / 6e10;
-  const lost = new Set(lostLaunches(entries).map(({ launch }) => launch));
+  const left = new Map<string, 'lost' | 'void'>([
+    ...voidRounds(entries).flatMap(({ launches }) => launches.map((launch) => [launch, 'void'] as const)),
+    ...lostLaunches(entries).map(({ launch }) => [launch, 'lost'] as const),
+  ]);
   const launches = started.map((entry): TimedLaunch => {
     const own = inLaunch(entries, entry.launch);
     const telemetry = find(own, 'telemetry');
@@ -64,7 +68,7 @@ export function timelineOf(entries: readonly Entry[]): Timeline {
       position: entry.position,
       fromMinutes: minutes(entry),
       toMinutes: minutes(last),
-      lost: lost.has(entry.launch),
+      left: left.get(entry.launch) ?? null,
       clockMhz: telemetry?.clockMhz ?? null,
       highestC: telemetry?.highestC ?? null,
       highestLoad: telemetry?.highestLoad ?? null,

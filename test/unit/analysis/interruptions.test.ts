@@ -5,6 +5,7 @@ import {
   bearableLosses,
   clockSetBackWarnings,
   resumeWarnings,
+  splitRounds,
   tooManyLost,
 } from '../../../src/analysis/interruptions.js';
 import {
@@ -145,6 +146,33 @@ describe('launches that were lost', () => {
     const entries = numbered([...makeJournal(plan).slice(0, 4), resumeEntry(null), resumeEntry(null)]);
     assert.match(resumeWarnings(entries)[0]?.message ?? '', /resumed 2 times; no launch was lost/);
     assert.deepEqual(resumeWarnings(makeJournal(plan)), []);
+  });
+});
+
+describe('a round that was interrupted between its launches', () => {
+  const [, SECOND = ''] = plan.rounds[0]?.order ?? [];
+  const second = `r0-${SECOND}`;
+  const entries = makeJournal(plan);
+  const own = entriesOfLaunch(entries, second);
+  const split = numbered(
+    inPlaceOf(entries, second, [
+      ...own.slice(0, 4),
+      resumeEntry(second),
+      ...own.map((entry) => ({ ...entry, launch: `${second}.2` }) as Entry),
+    ]),
+  );
+
+  test('is told, with the launches that were measured later', () => {
+    const [found] = splitRounds(plan, split);
+    assert.equal(found?.code, 'round-split');
+    assert.match(found?.message ?? '', new RegExp(`^round 1: .*, and ${second}\\.2 measured later`));
+    assert.deepEqual(splitRounds(plan, lostTimes(1)), [], 'the first launch of a round splits nothing');
+    assert.deepEqual(splitRounds(plan, entries), []);
+  });
+
+  test('is not told of an older plan, whose verdict must come out as it was', () => {
+    const { voidRounds: _later, ...decision } = plan.decision;
+    assert.deepEqual(splitRounds({ ...plan, decision }, split), []);
   });
 });
 

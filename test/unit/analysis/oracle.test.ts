@@ -165,6 +165,20 @@ describe('the grade of prompts', () => {
     });
     assert.equal(gradeOracle(rule(0.05), cells).grade, 'strong');
     assert.equal(gradeOracle(rule(0.2), cells).grade, 'vacuous');
+    const rounded = (shift: number) => {
+      const arms = { head: { ...healthy, probabilities: named(shift) } };
+      return gradeOracle(rule(0.05), [cellOf('a', [{ ...given, healthy, arms, faulty }])]);
+    };
+    const within = rounded(0.01);
+    assert.deepEqual([within.grade, within.findings], ['strong', []]);
+    const near = (value: number | null | undefined, wanted: number) =>
+      assert.ok(Math.abs((value ?? 0) - wanted) < 1e-6, `${value} is not ${wanted}`);
+    near(within.cells[0]?.room?.arms.head, 0.2);
+    for (const fault of plantedFaults) near(within.cells[0]?.room?.faults[fault], 2);
+    // Limits that refuse a healthy arm would catch anything.
+    const [refused, ...more] = rounded(0.06).findings;
+    assert.deepEqual([refused?.code, more], ['healthy-beyond-limits', []]);
+    assert.match(refused?.message ?? '', /cell a: arm head, without any fault/);
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const isGone = (pid: number): boolean => {
 };
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let n = 0; n < 200 && !condition(); n++) await wait(50);
+  for (let n = 0; n < 600 && !condition(); n++) await wait(50);
   assert.ok(condition());
 }
 
@@ -49,6 +49,57 @@ describe('telemetry', () => {
     assert.ok(summary.costShare > 0 && summary.costShare < 1);
     const pids = last?.others?.map(({ pid }) => pid) ?? [];
     assert.ok(pids.includes(other.pid ?? 0) && !pids.includes(engine.pid ?? 0));
+  });
+
+  test('names who worked in the middle of a launch, though it ended before the last reading', async (t) => {
+    const path = join(await scratchFolder(t), 'telemetry.jsonl');
+    const telemetry = new Telemetry();
+    t.after(() => telemetry.close());
+    const seen = () => parseTelemetry(readFileSync(path, 'utf8'), path);
+    await telemetry.watch(process.pid, path);
+    await until(() => seen().length >= 3);
+    const worker = spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' });
+    t.after(() => worker.kill('SIGKILL'));
+    await once(worker, 'spawn');
+    const ticks = () =>
+      seen().flatMap(({ others = [] }) =>
+        others.flatMap(({ pid, cpuTicks }) => (pid === worker.pid ? cpuTicks : [])),
+      );
+    await until(() => (ticks().at(-1) ?? 0) > (ticks()[0] ?? 0));
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+    await telemetry.finish();
+    assert.ok(seen().length > 3);
+    assert.ok(
+      !seen()
+        .at(-1)
+        ?.others?.some(({ pid }) => pid === worker.pid),
+    );
+    const { others } = summariseTelemetry(
+      seen().map((sample) => ({
+        ...sample,
+        others: sample.others?.filter(({ pid }) => pid === worker.pid) ?? [],
+      })),
+    );
+    assert.deepEqual(
+      others.map(({ name }) => name),
+      ['sh'],
+    );
+  });
+
+  test('keeps nothing open of a launch that is over', async (t) => {
+    const folder = await scratchFolder(t);
+    const telemetry = new Telemetry();
+    t.after(() => telemetry.close());
+    const opened = () => readdirSync(`/proc/${telemetry.pid}/fd`).length;
+    await telemetry.watch(process.pid, join(folder, 'a'));
+    const during = opened();
+    await telemetry.finish();
+    const after = opened();
+    assert.ok(during > after + 10, `${during} while it watched, ${after} after`);
+    await telemetry.watch(process.pid, join(folder, 'b'));
+    await telemetry.finish();
+    assert.equal(opened(), after);
   });
 
   test('watches one launch after the other, and refuses two at once and a file that is there', async (t) => {

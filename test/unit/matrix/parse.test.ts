@@ -262,6 +262,34 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     assert.equal(problems(text).length, 3);
   });
 
+  test('breaches of rules are told beside faults of other fields, in the order of the text', () => {
+    const text = good
+      .replace('title: Mine\n', '')
+      .replace('name: mine', 'name: mine\nname: mine')
+      .replace('  head: {}\n', '')
+      .concat('protocol: { looks: [12, 6] }\nengine: { cpus: 3-1, threds: 2 }\n');
+    const told = problems(text).map((line) =>
+      line.replace(/: (?:is|a|an|unknown|Map|looks|nothing)\b.*/, ''),
+    );
+    assert.deepEqual(told.slice(1), [
+      'm.yaml:3:1',
+      'm.yaml:8:3: arms',
+      'm.yaml:9:25: protocol.looks.1',
+      'm.yaml:10:22: engine',
+    ]);
+    assert.match(told[0] ?? '', /^m\.yaml:1:1: title/);
+  });
+
+  test('a rule is not asked where what it reads is wrong, or may be what a misspelt key meant', () => {
+    const bounded = `${peer.replace(/^protocol:/m, 'protocl:')}`;
+    assert.deepEqual(
+      problems(bounded).map((line) => line.replace(/^m\.yaml:\d+:\d+: /, '')),
+      ['unknown key "protocl": did you mean "protocol"?'],
+    );
+    const oneArm = good.replace('head: {}', 'head: { swiches: {} }').replace('  base: {}\n', '');
+    assert.equal(problems(oneArm).length, 1);
+  });
+
   test('a chain of aliases that would fill memory is refused', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefgh'
       .split('')

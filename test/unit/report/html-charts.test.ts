@@ -52,7 +52,7 @@ describe('the timeline', () => {
 
   test('marks the launch that was lost, and the resumption', () => {
     const { launches, events } = timelineOf(reports.resumed().context.entries);
-    assert.deepEqual(launches.map(({ lost }) => lost).slice(0, 3), [false, true, false]);
+    assert.deepEqual(launches.map(({ left }) => left).slice(0, 3), [null, 'lost', null]);
     assert.deepEqual(
       events.map(({ text }) => text),
       ['resumed'],

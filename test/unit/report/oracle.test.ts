@@ -36,6 +36,31 @@ test('the table has a row for each cell and prompt, a mark for each fault, and f
   assert.match(text, /--seed\s+makes the same prompts again/);
 });
 
+test('at level bounded each cell tells what of the limits is taken, and by how much faults are beyond them', () => {
+  const named = (shift: number) =>
+    ids(1).map((id) =>
+      Array.from({ length: 10 }, (_, rank): [number, number] => [id + 500 * rank, -0.5 - rank - shift]),
+    );
+  const healthy = { tokens: ids(1), logitsSha256: null, probabilities: named(0) };
+  const given = {
+    ...prompt('a#parity-0', 1),
+    healthy,
+    arms: { head: { ...healthy, probabilities: named(0.001) } },
+    faulty: perFault(() => ({ ...healthy, probabilities: named(0.25), struck: 1 })),
+  };
+  const bounded = { top1: 0.9, common: 0.9, meanLogProbability: 0.1 };
+  const graded = gradeOracle({ ...rule, level: 'bounded', bounded }, [
+    { cell: 'a', required: true, prompts: [given] },
+  ]);
+  const text = describeOracle(graded, { name: 'm', seed: 's' });
+  for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+  const flat = text.replaceAll(/\s+/g, ' ');
+  assert.match(
+    flat,
+    /Distance in limits; beyond 1 parity fails: a healthy: head 0\.01; faults: route 2\.5, window 2\.5,/,
+  );
+});
+
 test('names cannot steer the terminal', () => {
   const graded = gradeOracle(rule, [
     { cell: 'a\u001b[2J', required: false, prompts: [prompt('p\u0007', 1)] },

@@ -11,11 +11,17 @@ const EXPECTED: Record<string, string> = {
   record: 'a map of names',
 };
 
+/** Of a text that is quoted; a stranger's may be as long as his file. */
+const MOST_QUOTED = 80;
+
+const quoted = (text: string): string =>
+  text.length <= MOST_QUOTED ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, MOST_QUOTED))}…`;
+
 function found(input: unknown): string {
   if (input === null) return 'empty';
   if (Array.isArray(input)) return 'a list';
   if (typeof input === 'object') return 'a map';
-  return typeof input === 'string' ? `the text ${JSON.stringify(input)}` : String(input);
+  return typeof input === 'string' ? `the text ${quoted(input)}` : String(input);
 }
 
 function wrongType(issue: z.core.$ZodIssueInvalidType): string {

@@ -1,0 +1,83 @@
+/**
+ * Rounds that telemetry voids are measured again, all arms in the same order, by a rule that the plan has and that sees no rate: a round
+ * is void when one of its launches broke a rule of `protocol.invalidation`. How many may be is bounded, since a machine that is never
+ * left alone is not measured by waiting for luck.
+ */
+import { counted } from '../counted.js';
+import type { Entry } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+import { breachesIn } from './contamination.js';
+import { type Finding, finding } from './finding.js';
+import { limits } from './limits.js';
+import { standingEntries, type VoidRound, voidRounds } from './lost-launches.js';
+import { finished, type Launch, observe } from './observations.js';
+
+/** Rounds that may be void of so many: one, or a tenth. */
+export const bearableVoids = (rounds: number): number => Math.max(1, Math.floor(rounds * limits.voidShare));
+
+/** Rounds of the look that a round belongs to. */
+const lookOf = ({ decision, rounds }: Plan, round: number): number =>
+  decision.looks.find((look) => look > round) ?? rounds.length;
+
+/** The launches of the round that has just ended, whole; none while a round is under way, and after its look. */
+function roundJustEnded(plan: Plan, standing: readonly Entry[]): Launch[] {
+  const last = standing.findLast((entry) => entry.kind === 'launch');
+  if (last?.kind !== 'launch') return [];
+  if (standing.some((entry) => entry.kind === 'look' && entry.rounds > last.round)) return [];
+  const order = plan.rounds[last.round]?.order ?? [];
+  const launches = observe(standing).launches.filter(({ round }) => round === last.round);
+  return launches.length === order.length && launches.every(finished) ? launches : [];
+}
+
+/**
+ * What is to be written of the round that has just ended, when telemetry voids it: which round, and by which codes. Null when it stands,
+ * also because no more rounds may be void, and then it contaminates. The session asks after each round; `verify` asks again.
+ */
+export function dueVoid(plan: Plan, entries: readonly Entry[]): { round: number; codes: string[] } | null {
+  if (plan.decision.voidRounds !== 'repeated') return null;
+  const launches = roundJustEnded(plan, standingEntries(entries));
+  const [first] = launches;
+  if (first === undefined || voidRounds(entries).length >= bearableVoids(lookOf(plan, first.round)))
+    return null;
+  const codes = launches.flatMap((launch) => breachesIn(plan, launch).map(({ code }) => code));
+  return codes.length === 0 ? null : { round: first.round, codes: [...new Set(codes)] };
+}
+
+/** What voided a round, as `others used 41 % of the machine in r02-1-head`. */
+export function voidText(plan: Plan, entries: readonly Entry[], { launches }: VoidRound): string {
+  const own = entries.filter((entry) => 'launch' in entry && launches.includes(entry.launch ?? ''));
+  return observe(own)
+    .launches.flatMap((launch) => breachesIn(plan, launch).map(({ what }) => `${what} in ${launch.id}`))
+    .join(', ');
+}
+
+/** Which rounds were measured again, and why. */
+export function voidWarnings(plan: Plan, entries: readonly Entry[]): Finding[] {
+  const again = voidRounds(entries);
+  const last = again.at(-1);
+  if (last === undefined) return [];
+  const look = lookOf(plan, last.round);
+  const told = again.map(
+    (own) => `round ${own.round + 1} was measured again: ${voidText(plan, entries, own)}`,
+  );
+  const message = `${told.join('; ')}; that is ${again.length} of ${counted(look, 'round')}, at most ${bearableVoids(look)} may be`;
+  return [finding('round-repeated', message)];
+}
+
+/** Whether telemetry voids more rounds of a look than may be measured again. `launches` are those that count, of all arms. */
+export function tooManyVoid(
+  plan: Plan,
+  again: readonly VoidRound[],
+  launches: readonly Launch[],
+  rounds: number,
+): Finding[] {
+  if (plan.decision.voidRounds !== 'repeated') return [];
+  const broken = launches.filter((launch) => finished(launch) && breachesIn(plan, launch).length > 0);
+  const standing = new Set(broken.map(({ round }) => round)).size;
+  const repeated = again.filter(({ round }) => round < rounds).length;
+  const most = bearableVoids(rounds);
+  if (standing === 0 || repeated + standing <= most) return [];
+  const times = counted(repeated + standing, 'time');
+  const message = `telemetry voided a round ${times}, and of ${counted(rounds, 'round')} at most ${most} may be measured again; quiet the machine and measure anew`;
+  return [finding('rounds-void', message)];
+}

@@ -1,0 +1,43 @@
+/**
+ * Replays which rounds were void: those that telemetry voids by the rule, and all of them. Whoever could void a round that was fine could
+ * measure until the numbers please, and so could whoever chose among those that telemetry voids.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { dueVoid } from '../analysis/void-rounds.js';
+import type { QualifyError } from '../errors.js';
+import type { Entry } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
+import { invalid } from './invalid.js';
+import { JOURNAL_FILE } from './run-folder.js';
+
+/** What the rule reads; no sample is among them. */
+const READ: ReadonlySet<Entry['kind']> = new Set<Entry['kind']>([
+  ...(['launch', 'load', 'telemetry', 'stop', 'failure', 'resume', 'void', 'look', 'end'] as const),
+]);
+
+/** Throws a `QualifyError` (exit `invalid`) at the first round that is void and should stand, or the other way round. */
+export function replayVoids(plan: Plan, entries: readonly Entry[]): void {
+  const read = entries.filter(({ kind }) => READ.has(kind));
+  for (const [at, entry] of read.entries()) {
+    if (!decidesOfVoid(entry)) continue;
+    const due = dueVoid(plan, read.slice(0, at));
+    if (entry.kind === 'void') {
+      const { round, codes } = entry;
+      if (!isDeepStrictEqual({ round, codes }, due))
+        throw wrong(entry, `voids round ${round} for ${codes.join(', ')}; by the rule ${told(due)}`);
+    } else if (due !== null) throw wrong(entry, `goes on after round ${due.round}, but ${told(due)}`);
+  }
+}
+
+/** A void entry, and whatever may follow only when none was due. */
+const decidesOfVoid = (entry: Entry): boolean =>
+  entry.kind === 'void' ||
+  entry.kind === 'launch' ||
+  entry.kind === 'look' ||
+  (entry.kind === 'end' && entry.complete);
+
+const told = (due: ReturnType<typeof dueVoid>): string =>
+  due === null ? 'it stands' : `it is void for ${due.codes.join(', ')}`;
+
+const wrong = (entry: Entry, why: string): QualifyError =>
+  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);

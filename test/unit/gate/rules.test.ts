@@ -1,0 +1,146 @@
+/** What a gate says of rules that are wrong: the field of the policy, its place, and what to do. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { QualifyError } from '../../../src/errors.js';
+import { branchOf } from '../../../src/gate/commits.js';
+import { readRules } from '../../../src/gate/rules.js';
+import { GateSite } from '../../fixtures/gate-site.js';
+import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
+
+const good = `schemaVersion: 1
+trust: keys/trust.json
+machines:
+  lab: {}
+require:
+  - { matrix: smoke, machine: lab }
+`;
+
+/** What is said of this policy, beside which a trust policy and one matrix lie. */
+async function saidOf(t: TestContext, policy: string, path = 'qualify.policy.yaml'): Promise<QualifyError> {
+  const repository = await scratchFolder(t);
+  mkdirSync(join(repository, 'keys'));
+  writeFileSync(join(repository, 'qualify.policy.yaml'), policy);
+  writeFileSync(join(repository, 'keys/trust.json'), '{"schemaVersion":1,"keys":[]}');
+  writeFileSync(
+    join(repository, 'mine.yaml'),
+    'schemaVersion: 1\nname: mine\ntitle: Mine\nmodel: { preset: unit }\ncells: [{ promptTokens: 64, chunk: 32 }]\narms: { base: {}, head: {} }\n',
+  );
+  const error = await refusal(readRules({ repository, path, baseCommit: '', fromDisk: true }));
+  assert.deepEqual([error.code, error.exit], ['ERR_QUALIFY_POLICY', 'usage']);
+  return error;
+}
+
+const cases: [what: string, policy: string, where: string, message: RegExp, hint: RegExp][] = [
+  [
+    'no trust policy where `trust` says',
+    good.replace('keys/trust.json', 'nowhere.json'),
+    'qualify.policy.yaml:2:8',
+    /: trust: nowhere\.json is not there$/,
+    /Name it with trust,/,
+  ],
+  [
+    'no trust policy where nothing is said',
+    good.replace('trust: keys/trust.json\n', ''),
+    'qualify.policy.yaml:1:1',
+    /: trust: qualify\.trust\.json is not there$/,
+    /with trust,/,
+  ],
+  [
+    'no matrix where `file` says',
+    good.replace('matrix: smoke', 'matrix: mine, file: matrices/none.yaml'),
+    'qualify.policy.yaml:6:27',
+    /: require\.0\.file: matrices\/none\.yaml is not there$/,
+    /with require\.0\.file,/,
+  ],
+  [
+    'a file out of the repository',
+    good.replace('matrix: smoke', 'matrix: mine, file: ../mine.yaml'),
+    'qualify.policy.yaml:6:27',
+    /: require\.0\.file: \.\.\/mine\.yaml is no path below the root of the repository$/,
+    /docs\/gate\.md/,
+  ],
+  [
+    'a file of another matrix',
+    good.replace('matrix: smoke', 'matrix: yours, file: mine.yaml'),
+    'qualify.policy.yaml:6:28',
+    /: require\.0\.file: mine\.yaml is the matrix "mine", and "yours" is required$/,
+    /require "mine"/,
+  ],
+  [
+    'a matrix that is not built in',
+    good.replace('matrix: smoke', 'matrix: mine'),
+    'qualify.policy.yaml:6:15',
+    /: require\.0\.matrix: no matrix "mine" is built in$/,
+    /file: matrices\/mine\.yaml/,
+  ],
+  [
+    'a class of machines that is not there',
+    good.replace('machine: lab', 'machine: lap'),
+    'qualify.policy.yaml:6:31',
+    /: require\.0\.machine: there is no class "lap" below machines$/,
+    /Did you mean "lab"/,
+  ],
+  [
+    'a rule that is misspelt',
+    good.replace('machine: lab', 'machne: lab'),
+    'qualify.policy.yaml',
+    /is no policy:\n {2}qualify\.policy\.yaml:6:5: require\.0\.machine: is missing\n {2}qualify\.policy\.yaml:6:22: require\.0: unknown key "machne": did you mean "machine"\?$/,
+    /docs\/gate\.md/,
+  ],
+  [
+    'a rule that stands twice',
+    `${good}baseDrift: 1\nbaseDrift: 0\n`,
+    'qualify.policy.yaml',
+    /is no policy: qualify\.policy\.yaml:8:1: Map keys must be unique/,
+    /docs/,
+  ],
+];
+
+for (const [what, policy, where, message, hint] of cases)
+  test(`${what}: names the field and its place`, async (t) => {
+    const error = await saidOf(t, policy);
+    assert.equal(error.where, where, error.message);
+    assert.match(error.message, message);
+    assert.match(error.hint ?? '', hint);
+    assert.doesNotMatch(`${error.message} ${error.hint}`, /--policy(?!-)/);
+  });
+
+test('the policy itself is what the option names', async (t) => {
+  const { message, hint, where } = await saidOf(t, good, 'none.yaml');
+  assert.deepEqual([message, where], ['none.yaml: is not there', 'none.yaml']);
+  assert.match(hint ?? '', /^Name it with --policy,/);
+});
+
+test('a base that contradicts the policy is refused; what names no branch is none', async (t) => {
+  const site = await GateSite.make(await scratchFolder(t));
+  const { repository } = site;
+  repository.git('branch', 'release/1', 'main');
+  repository.git('tag', 'v1', 'main');
+  repository.git('update-ref', 'refs/remotes/origin/main', 'main');
+  repository.git('update-ref', 'refs/remotes/origin/release/1', 'main');
+  for (const [name, branch] of [
+    ['main', 'main'],
+    ['origin/main', 'main'],
+    ['refs/heads/main', 'main'],
+    ['refs/remotes/origin/release/1', 'release/1'],
+    ['release/1', 'release/1'],
+    ['origin/release/1', 'release/1'],
+    ['v1', null],
+    ['HEAD', null],
+    ['main~0', null],
+    [site.base, null],
+    ['--all', null],
+  ] as const)
+    assert.equal(await branchOf(repository.folder, name), branch, name);
+  for (const base of ['release/1', 'origin/release/1', 'refs/heads/release/1']) {
+    const error = await refusal(site.gate({ base }));
+    assert.equal(error.code, 'ERR_QUALIFY_POLICY');
+    assert.match(error.message, /into "main", not into "release\/1" \(--base .*release\/1\)$/);
+    assert.match(error.hint ?? '', /--base origin\/main; or write base: release\/1 into the policy/);
+  }
+  for (const base of ['main', 'origin/main', site.base, 'v1'])
+    assert.equal((await site.gate({ base })).result, 'missing', base);
+});
