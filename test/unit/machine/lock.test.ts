@@ -67,19 +67,24 @@ for (const [kind, address] of Object.entries(addresses)) {
     test('waits for its holder, telling again and again who that is and what it is at', async (t) => {
       const at = address(await scratchFolder(t));
       const child = await otherHolder(at);
+      t.after(() => child.kill('SIGKILL'));
       const told: string[] = [];
+      const connections: number[] = [];
       const taking = takeMachineLock({
         what: 'me',
         wait: true,
         address: at,
         tellEveryMs: 100,
+        signal: AbortSignal.timeout(20_000),
         onWait: (message) => {
           if (message.startsWith('waiting')) told.push(message);
+          connections.push(process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length);
           if (told.length === 3) child.kill('SIGKILL');
         },
       });
       const lock = await taking;
       assert.equal(told.length, 3);
+      assert.equal(connections[2], connections[0], 'it hangs up before it asks again');
       for (const message of told)
         assert.match(message, new RegExp(`^waiting for pid ${child.pid} .*, now at: round 2 \\[2J of 6$`));
       await lock.release();

@@ -1,11 +1,14 @@
 /** A plan that its own seed and protocol do not make, or a journal of another plan, is caught, though sealed as it is. */
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateKey } from '../../../src/manifest/key-store.js';
 import { replayPlan } from '../../../src/manifest/replay-plan.js';
 import { seal } from '../../../src/manifest/seal.js';
+import { planDigest } from '../../../src/plan/build.js';
 import { buildPrompts } from '../../../src/plan/prompts.js';
+import { planSchema } from '../../../src/plan/schema.js';
 import { edit, first, refuses } from '../../fixtures/lies.js';
 import { writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -47,6 +50,18 @@ test('prompts that the seed does not make', (context) =>
     alterPlan: ({ prompts }) => {
       const [control, warmup, sample, ...rest] = prompts;
       if (control && warmup && sample) prompts.splice(0, prompts.length, control, sample, warmup, ...rest);
+    },
+  }));
+
+test('a prompt of other tokens than the seed draws', (context) =>
+  refuses(context, 'plan.json', /prompts that its seed does not make: 32\/32#sample-0 differs/, {
+    change: async (run) => {
+      const plan = planSchema.parse(JSON.parse(await readFile(join(run, 'plan.json'), 'utf8')));
+      const before = planDigest(plan);
+      const sample = plan.prompts.find(({ kind }) => kind === 'sample');
+      if (sample) sample.sha256 = 'a'.repeat(64);
+      await writeFile(join(run, 'plan.json'), `${JSON.stringify(plan, null, 2)}\n`);
+      for (const file of ['journal.jsonl', 'verdict.json']) await edit(file, before, planDigest(plan))(run);
     },
   }));
 
