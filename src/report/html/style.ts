@@ -71,7 +71,8 @@ h1{font-size:1.4rem}
 .stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .stack tr{border-top:1px solid var(--rule);padding:8px 0}
 .stack th,.stack td,.stack .number{border:0;padding:2px 0;text-align:left;white-space:normal}
-.stack td{position:relative;padding-left:6.5rem}
+.stack td,.stack td.number{position:relative;padding-left:6.5rem}
+.stack caption{display:block}
 .stack .label{display:block;position:absolute;left:0;width:6rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;color:var(--muted)}
 dl div{grid-template-columns:minmax(0,1fr);gap:0}
 dl{gap:8px}
