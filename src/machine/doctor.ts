@@ -1,7 +1,6 @@
 /** What is wrong with this machine for measuring, each finding with its remedy. */
 import { statfsSync } from 'node:fs';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
-import { execa } from 'execa';
 import { cacheFolder } from '../harness.js';
 import { checkCalibration } from './calibration-check.js';
 import { type Fingerprint, fingerprint, memoryBytes, readText } from './fingerprint.js';
@@ -37,6 +36,7 @@ const TOOLS: Tool[] = [
 
 /** First line of `--version`, or null when the command cannot be run. */
 async function versionOf(command: string): Promise<string | null> {
+  const { execa } = await import('execa');
   const result = await execa(command, ['--version'], { reject: false, timeout: 10_000, stdin: 'ignore' });
   return result.exitCode === 0 ? (result.stdout.split('\n')[0] ?? '') : null;
 }

@@ -1,5 +1,7 @@
-/** Git, called without hooks, prompts or the user's optional locks; its complaints become errors the user can act on. */
-import { execa } from 'execa';
+/**
+ * Git, called without hooks, prompts or the user's optional locks; its complaints become errors the user can act on. Most commands call no
+ * git, so that what starts processes is loaded by the first call: a third of a command's start.
+ */
 import { QualifyError } from '../errors.js';
 
 /**
@@ -54,6 +56,7 @@ export interface GitResult {
  * @throws QualifyError `ERR_QUALIFY_TOOL_MISSING` (exit 15) when there is no git, `ERR_QUALIFY_GIT` (15) when it was killed.
  */
 export async function callGit(folder: string, ...args: string[]): Promise<GitResult> {
+  const { execa } = await import('execa');
   const result = await execa('git', [...SAFE, '-C', folder, ...args], {
     env: GIT_ENVIRONMENT,
     reject: false,
@@ -103,6 +106,7 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
 export async function fileAt(folder: string, commit: string, path: string): Promise<Buffer | null> {
   const kind = await tryGit(folder, 'cat-file', '-t', `${commit}:${path}`);
   if (kind !== 'blob') return null;
+  const { execa } = await import('execa');
   const result = await execa('git', [...SAFE, '-C', folder, 'cat-file', 'blob', `${commit}:${path}`], {
     env: GIT_ENVIRONMENT,
     encoding: 'buffer',
