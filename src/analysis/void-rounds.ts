@@ -5,6 +5,7 @@
  */
 import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
+import { nextLook } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { breachesIn } from './contamination.js';
 import { type Finding, finding } from './finding.js';
@@ -14,10 +15,6 @@ import { finished, type Launch, observe } from './observations.js';
 
 /** Rounds that may be void of so many: one, or a tenth. */
 export const bearableVoids = (rounds: number): number => Math.max(1, Math.floor(rounds * limits.voidShare));
-
-/** Rounds of the look that a round belongs to. */
-const lookOf = ({ decision, rounds }: Plan, round: number): number =>
-  decision.looks.find((look) => look > round) ?? rounds.length;
 
 /** The launches of the round that has just ended, whole; none while a round is under way, and after its look. */
 function roundJustEnded(plan: Plan, standing: readonly Entry[]): Launch[] {
@@ -37,7 +34,7 @@ export function dueVoid(plan: Plan, entries: readonly Entry[]): { round: number;
   if (plan.decision.voidRounds !== 'repeated') return null;
   const launches = roundJustEnded(plan, standingEntries(entries));
   const [first] = launches;
-  if (first === undefined || voidRounds(entries).length >= bearableVoids(lookOf(plan, first.round)))
+  if (first === undefined || voidRounds(entries).length >= bearableVoids(nextLook(plan, first.round)))
     return null;
   const codes = launches.flatMap((launch) => breachesIn(plan, launch).map(({ code }) => code));
   return codes.length === 0 ? null : { round: first.round, codes: [...new Set(codes)] };
@@ -56,7 +53,7 @@ export function voidWarnings(plan: Plan, entries: readonly Entry[]): Finding[] {
   const again = voidRounds(entries);
   const last = again.at(-1);
   if (last === undefined) return [];
-  const look = lookOf(plan, last.round);
+  const look = nextLook(plan, last.round);
   const told = again.map(
     (own) => `round ${own.round + 1} was measured again: ${voidText(plan, entries, own)}`,
   );

@@ -131,6 +131,11 @@ function calledCommand(argv: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
+/** What a first look needs. */
+const START = `
+Begin with: qualify doctor, then qualify run smoke (the whole way in about a
+minute, once the engine is built). qualify COMMAND --help says more of each.`;
+
 /** The program with `called` in full and the summaries of the other commands; it throws instead of exiting. */
 export async function createProgram(called: string | undefined): Promise<Command> {
   const all = called !== undefined && ABOUT_ALL.has(called);
@@ -141,7 +146,8 @@ export async function createProgram(called: string | undefined): Promise<Command
     .version(harnessVersion)
     .configureOutput({ writeErr: (text) => note(printable(text)) })
     .showHelpAfterError('(--help shows how)')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm });
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
+    .addHelpText('after', START);
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     if (all || name === called) (await load()).register(program);
     else program.command(name).description(summary);

@@ -1,5 +1,5 @@
 /** How the commands that write a model do it: under another name until it is whole, with progress, nothing left on failure. */
-import { lstat, rename, rm } from 'node:fs/promises';
+import { lstat, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { diskFull, saysDiskFull } from '../disk-full.js';
 import { sha256File } from '../engine/file-digest.js';
@@ -19,6 +19,17 @@ export function modelError(code: string, error: unknown, path: string): QualifyE
       hint: 'fetch the file again, or make one: qualify model create --out FILE',
     }),
     cause: error,
+  });
+}
+
+/** Asked before an engine is built for it. @throws ERR_QUALIFY_MODEL_FILE (exit 64) when there is no such file */
+export async function requireModelFile(path: string): Promise<void> {
+  const info = await stat(path).catch(() => undefined);
+  if (info?.isFile() === true) return;
+  throw new QualifyError('ERR_QUALIFY_MODEL_FILE', `there is no model file ${path}`, {
+    exit: 'usage',
+    where: path,
+    hint: 'qualify model create --out FILE makes one',
   });
 }
 

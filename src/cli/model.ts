@@ -7,7 +7,7 @@ import { auditModel } from '../engine/model-audit.js';
 import { denseSchema, expertsSchema, presetSchema } from '../matrix/schema.js';
 import { describeAudit, describeModel } from '../report/model.js';
 import { requireEmbeddedAddon } from './embedded.js';
-import { modelError, refuseExisting, writeModel } from './model-file.js';
+import { modelError, refuseExisting, requireModelFile, writeModel } from './model-file.js';
 import { registerQuantize } from './model-quantize.js';
 import { wholeNumber } from './options.js';
 import { answer, answerJson, formatBytes, note, startProgress } from './output.js';
@@ -43,6 +43,7 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
 }
 
 async function inspect(path: string, flags: { json: boolean }): Promise<void> {
+  await requireModelFile(path);
   const addon = await requireEmbeddedAddon();
   const description = await addon.inspectModel(resolve(path), true).catch((error: unknown) => {
     throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
@@ -62,6 +63,7 @@ async function inspect(path: string, flags: { json: boolean }): Promise<void> {
 }
 
 async function audit(path: string, flags: { json: boolean; threads: number }): Promise<void> {
+  await requireModelFile(path);
   const addon = await requireEmbeddedAddon();
   const progress = startProgress();
   const report = await auditModel(addon, resolve(path), flags.threads, (done, total) =>

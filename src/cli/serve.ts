@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +13,7 @@ import { EXIT } from '../exit-codes.js';
 import { nativeHostScript } from '../harness.js';
 import { parseCpuList } from '../matrix/cpu-list.js';
 import { requireEmbeddedBuild } from './embedded.js';
+import { requireModelFile } from './model-file.js';
 import { note } from './output.js';
 
 /** The switch whose value is a file. */
@@ -67,14 +67,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
 }
 
 async function requireFlags(flags: ServeFlags): Promise<void> {
-  const info = await stat(flags.model).catch(() => undefined);
-  if (info?.isFile() !== true) {
-    throw new QualifyError('ERR_QUALIFY_MODEL_FILE', `there is no model file ${flags.model}`, {
-      exit: 'usage',
-      where: flags.model,
-      hint: 'qualify model create --out FILE makes one',
-    });
-  }
+  await requireModelFile(flags.model);
   const count = cpus().length;
   const beyond = parseCpuList(flags.cpus ?? '0').find((cpu) => cpu >= count);
   if (beyond === undefined) return;

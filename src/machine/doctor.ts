@@ -1,7 +1,7 @@
 /** What is wrong with this machine for measuring, each finding with its remedy. */
+import { execFile } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
-import { execa } from 'execa';
 import { cacheFolder } from '../harness.js';
 import { checkCalibration } from './calibration-check.js';
 import { type Fingerprint, fingerprint, memoryBytes, readText } from './fingerprint.js';
@@ -36,10 +36,14 @@ const TOOLS: Tool[] = [
 ];
 
 /** First line of `--version`, or null when the command cannot be run. */
-async function versionOf(command: string): Promise<string | null> {
-  const result = await execa(command, ['--version'], { reject: false, timeout: 10_000, stdin: 'ignore' });
-  return result.exitCode === 0 ? (result.stdout.split('\n')[0] ?? '') : null;
-}
+const versionOf = (command: string): Promise<string | null> =>
+  new Promise((resolve) => {
+    const options = { timeout: 10_000 };
+    const child = execFile(command, ['--version'], options, (error, stdout) =>
+      resolve(error === null ? (stdout.split('\n')[0] ?? '') : null),
+    );
+    child.stdin?.end();
+  });
 
 async function checkTool({ check, commands, remedy }: Tool): Promise<Finding> {
   for (const command of commands) {

@@ -37,7 +37,7 @@ export class TelemetryReader {
   readonly #files = new KeptFiles();
   readonly #processes = new ProcessTable(this.#files);
   readonly #sensors = findSensors();
-  readonly #asksForDevices = hasComputeDevice();
+  readonly #asksForDevices: boolean;
   /** Members of the group that the last whole reading found; in between only these are read, and the suspects. */
   #members: number[] = [];
   #suspects: number[] = [];
@@ -47,10 +47,11 @@ export class TelemetryReader {
   /** Work that is there from the beginning is not new: whose it is can wait. */
   #wasUnexplained = true;
 
-  /** `own` are the harness and the telemetry: neither the engine nor others. */
-  constructor(group: number, own: readonly number[]) {
+  /** `own` are the harness and the telemetry: neither the engine nor others. `asksForDevices` where somebody can hold one. */
+  constructor(group: number, own: readonly number[], asksForDevices = hasComputeDevice()) {
     this.#group = group;
     this.#own = own;
+    this.#asksForDevices = asksForDevices;
   }
 
   /** The first reading. Nothing is timed before it is done, so its counters are read last: what comes after them is the launch's. */

@@ -35,10 +35,10 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
   );
 }
 
-/** What a folder is told that holds no run. */
-export const noRun = (message: string, runFolder: string): QualifyError =>
+/** What a folder is told that holds no run; `file` is what a run has that will do. */
+export const noRun = (message: string, runFolder: string, file = MANIFEST_FILE): QualifyError =>
   new QualifyError('ERR_QUALIFY_NO_RUN', message, {
     exit: 'usage',
     where: runFolder,
-    hint: `Give the folder that holds ${MANIFEST_FILE}, or the name of a session in .qualify/runs`,
+    hint: `Give the folder that holds ${file}, or the name of a session in .qualify/runs`,
   });

@@ -9,6 +9,10 @@ export const roundsWith = (plan: Pick<Plan, 'rounds'>, arm: string, rounds: numb
 export const launchesIn = (plan: Pick<Plan, 'rounds'>, rounds: number): number =>
   plan.rounds.reduce((sum, { round, order }) => (round < rounds ? sum + order.length : sum), 0);
 
+/** Rounds of the look that a round is measured for: the next one after it. */
+export const nextLook = ({ decision, rounds }: Pick<Plan, 'decision' | 'rounds'>, round: number): number =>
+  decision.looks.find((look) => look > round) ?? rounds.length;
+
 /** Looks of a cell: those of the plan up to the cell's cap. Each keeps the level that it has without a cap, which is stricter than needed. */
 export const looksOf = (plan: Pick<Plan, 'decision'>, { cap }: Pick<PlannedCell, 'cap'>): number[] =>
   plan.decision.looks.filter((look) => cap === undefined || look <= cap);

@@ -1,5 +1,5 @@
 /** Git, called without hooks, prompts or the user's optional locks; its complaints become errors the user can act on. */
-import { execa } from 'execa';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { QualifyError } from '../errors.js';
 
 /**
@@ -42,6 +42,47 @@ export const gitFailed = (message: string, hint?: string, cause?: unknown): Qual
     cause,
   });
 
+/** More than any answer that we ask for. */
+const MOST_BYTES = 100 * 1024 * 1024;
+
+/** How the process of a git command ended: an exit code, or a signal, or neither where there is no git. */
+interface GitEnd {
+  exitCode: number | null;
+  signal: string | null;
+  stdout: Buffer;
+  stderr: Buffer;
+  /** Null when all went well and `stdout` is whole. */
+  cause: Error | null;
+}
+
+const running = new Set<ChildProcess>();
+// A harness that exits meanwhile leaves no git behind.
+process.once('exit', () => {
+  for (const child of running) child.kill();
+});
+
+/** By Node's own call: nearly every command of ours loads this module, and a library for processes is a hundred files. */
+function runGit(folder: string, args: readonly string[]): Promise<GitEnd> {
+  const options = {
+    env: { ...process.env, ...GIT_ENVIRONMENT },
+    encoding: 'buffer',
+    maxBuffer: MOST_BYTES,
+  } as const;
+  return new Promise((resolve) => {
+    const child = execFile('git', [...SAFE, '-C', folder, ...args], options, (cause, stdout, stderr) => {
+      running.delete(child);
+      // Where there is no program, the exit code is the negative number of the system's error.
+      const exitCode = child.exitCode === null || child.exitCode < 0 ? null : child.exitCode;
+      resolve({ exitCode, signal: child.signalCode, stdout, stderr, cause });
+    });
+    running.add(child);
+    child.stdin?.end();
+  });
+}
+
+/** Without the newline that ends it. */
+const textOf = (bytes: Buffer): string => bytes.toString('utf8').replace(/\r?\n$/, '');
+
 /** How a git command ended. */
 export interface GitResult {
   exitCode: number;
@@ -54,30 +95,27 @@ export interface GitResult {
  * @throws QualifyError `ERR_QUALIFY_TOOL_MISSING` (exit 15) when there is no git, `ERR_QUALIFY_GIT` (15) when it was killed.
  */
 export async function callGit(folder: string, ...args: string[]): Promise<GitResult> {
-  const result = await execa('git', [...SAFE, '-C', folder, ...args], {
-    env: GIT_ENVIRONMENT,
-    reject: false,
-  });
-  const { exitCode, stdout, stderr } = result;
-  if (result.signal !== undefined) {
+  const { exitCode, signal, stdout, stderr, cause } = await runGit(folder, args);
+  const isCut = exitCode === 0 && cause !== null;
+  if (signal !== null || isCut) {
     throw new QualifyError(
       'ERR_QUALIFY_GIT',
-      `git ${args.slice(0, 2).join(' ')} was ended by ${result.signal}`,
+      `git ${args.slice(0, 2).join(' ')} ${isCut ? 'says too much' : `was ended by ${signal}`}`,
       {
         exit: 'infrastructure',
         where: folder,
-        cause: result,
+        cause,
       },
     );
   }
-  if (exitCode === undefined) {
+  if (exitCode === null) {
     throw new QualifyError('ERR_QUALIFY_TOOL_MISSING', 'git cannot be run.', {
       exit: 'infrastructure',
       hint: 'Install it: apt-get install git',
-      cause: result,
+      cause,
     });
   }
-  return { exitCode, stdout, stderr };
+  return { exitCode, stdout: textOf(stdout), stderr: textOf(stderr) };
 }
 
 /** stdout of a git command, or null when git answers no (a non-zero exit). */
@@ -103,10 +141,11 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
 export async function fileAt(folder: string, commit: string, path: string): Promise<Buffer | null> {
   const kind = await tryGit(folder, 'cat-file', '-t', `${commit}:${path}`);
   if (kind !== 'blob') return null;
-  const result = await execa('git', [...SAFE, '-C', folder, 'cat-file', 'blob', `${commit}:${path}`], {
-    env: GIT_ENVIRONMENT,
-    encoding: 'buffer',
-    stripFinalNewline: false,
+  const { exitCode, stdout, stderr, cause } = await runGit(folder, ['cat-file', 'blob', `${commit}:${path}`]);
+  if (exitCode === 0 && cause === null) return stdout;
+  throw new QualifyError('ERR_QUALIFY_GIT', `git cat-file failed: ${textOf(stderr)}`, {
+    exit: 'infrastructure',
+    where: `${folder}: ${path}`,
+    cause,
   });
-  return Buffer.from(result.stdout);
 }

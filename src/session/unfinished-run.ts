@@ -44,8 +44,9 @@ export interface UnfinishedRun {
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
   if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
-    throw noRun(`there is no run folder ${runFolder}`, runFolder);
-  if (!existsSync(join(runFolder, PLAN_FILE))) throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder);
+    throw noRun(`there is no run folder ${runFolder}`, runFolder, PLAN_FILE);
+  if (!existsSync(join(runFolder, PLAN_FILE)))
+    throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
   const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
   const path = join(runFolder, JOURNAL_FILE);
   const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };

@@ -8,7 +8,7 @@ import { dueVoid, voidText } from '../analysis/void-rounds.js';
 import type { Engine } from '../engine/engine.js';
 import type { Entry } from '../journal/entries.js';
 import type { EngineName } from '../matrix/engines.js';
-import { launchesIn } from '../plan/rounds.js';
+import { launchesIn, nextLook } from '../plan/rounds.js';
 import type { PlannedCell, PlannedRound } from '../plan/schema.js';
 import { undecidedCells } from '../verdict/settle.js';
 import type { ArmBuild } from './arm-builds.js';
@@ -76,7 +76,7 @@ async function runRound(
   pace: Pace,
 ): Promise<void> {
   const { plan, progress, signal } = context;
-  const look = plan.decision.looks.find((rounds) => rounds > round) ?? plan.rounds.length;
+  const look = nextLook(plan, round);
   for (const [position, name] of order.entries()) {
     signal.throwIfAborted();
     const attempt = attemptAt(context, round, position);

@@ -112,7 +112,7 @@ for (const [name, terms] of [
 test('a waiver for a refusal is offered', async (t) => {
   const site = await attacked(t);
   await site.run('contaminated', {
-    alter: (draft) => (draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.9, swapIns: 5000 } : draft),
+    alter: (draft) => (draft.kind === 'stop' ? { ...draft, left: ['burner'] } : draft),
   });
   for (const cell of ['64/32', '96/32']) await site.waive(cell);
   await tryGate(

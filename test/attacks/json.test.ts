@@ -102,7 +102,7 @@ const attacks: Attack[] = [
     // The parser itself has a loop; what walks the value afterwards does not.
     guards: [
       ['checkDepth(text, limits.maximumDepth, refuse);', ''],
-      ['checkContents(text, value, file);', ''],
+      ['checkContents(text, value, refuse);', ''],
     ],
     taken: Array.isArray,
     why: /nests deeper than 32 levels at offset 32/,

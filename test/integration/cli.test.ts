@@ -15,6 +15,7 @@ it('shows its help on stdout when asked, and on stderr with exit 64 when there i
   assert.equal(bare.exitCode, 64);
   assert.equal(bare.stdout, '');
   assert.match(bare.stderr, /^Usage: qualify/);
+  assert.match(bare.stderr, /Begin with: qualify doctor, then qualify run smoke/);
 });
 
 it('prints its version', async () => {
@@ -43,6 +44,16 @@ const wrong: [string, string[], RegExp][] = [
     'a model to serve that is not there',
     ['engine', 'serve', '--model', 'x.gguf'],
     /there is no model file x\.gguf[\s\S]*next: [\s\S]*ERR_QUALIFY_MODEL_FILE/,
+  ],
+  [
+    'a model to look at that is not there, before an engine is built',
+    ['model', 'inspect', 'x.gguf'],
+    /^qualify: there is no model file x\.gguf[\s\S]*next: [\s\S]*ERR_QUALIFY_MODEL_FILE/,
+  ],
+  [
+    'a run to resume that is not there, by what such a run has',
+    ['resume', 'nope'],
+    /there is no run folder .*nope[\s\S]*next: Give the folder that holds plan\.json/,
   ],
   [
     'a CPU that is not there',

@@ -106,7 +106,7 @@ describe('the architecture', () => {
   });
 
   it('keeps the pure folders from launching, serving and asking', () => {
-    const effects = ['node:child_process', 'node:http', 'node:net', 'execa', 'fastify'];
+    const effects = ['node:child_process', 'node:http', 'node:net', 'fastify'];
     const wrong = imports.filter(
       ({ from, to }) => PURE_FOLDERS.includes(folderOf(from)) && effects.includes(to),
     );

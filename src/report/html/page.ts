@@ -22,7 +22,7 @@ import { html, type Markup, nothing, trusted } from './markup.js';
 import { overviewChart } from './overview-chart.js';
 import { timelineFigure } from './session.js';
 import { styleSheet } from './style.js';
-import { listed, table } from './table.js';
+import { listed, stackedTable } from './table.js';
 import { badge, toneOf } from './tone.js';
 
 /** A sentence of ours with its code spans: what is between two backquotes. */
@@ -71,7 +71,7 @@ function resultTable(rows: readonly Row[]): Markup {
     { head: 'parity' },
     { head: 'cold' },
   ];
-  return table('Every comparison, the losing one first', columns, lines);
+  return stackedTable('Every comparison, the losing one first', columns, lines);
 }
 
 async function overview(rows: readonly Row[], { verdict, draw }: Page): Promise<Markup> {

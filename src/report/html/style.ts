@@ -57,6 +57,7 @@ summary{cursor:pointer;padding:4px 0}
 .differs{font-weight:600;color:var(--open)}
 .unseen,details caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .item{margin-left:1.2em}
+.label{display:none}
 pre{overflow-x:auto;background:var(--panel);border:1px solid var(--rule);border-radius:6px;padding:12px 14px;max-width:100%}
 footer{padding-top:24px;padding-bottom:40px;margin-top:40px;border-top:1px solid var(--rule);color:var(--muted);font-size:.85rem}
 @media screen and (max-width:700px){
@@ -66,6 +67,13 @@ header{padding-top:20px}
 h1{font-size:1.4rem}
 .cell{padding:14px 12px;margin-left:-6px;margin-right:-6px}
 .wide{display:none}.narrow{display:block}
+.stack table,.stack tbody,.stack tr,.stack th,.stack td{display:block}
+.stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.stack tr{border-top:1px solid var(--rule);padding:8px 0}
+.stack th,.stack td,.stack .number{border:0;padding:2px 0;text-align:left;white-space:normal}
+.stack td,.stack td.number{position:relative;padding-left:6.5rem}
+.stack caption{display:block}
+.stack .label{display:block;position:absolute;left:0;width:6rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;color:var(--muted)}
 dl div{grid-template-columns:minmax(0,1fr);gap:0}
 dl{gap:8px}
 }
