@@ -92,7 +92,7 @@ test('refuses what is no plain JSON', () => {
   const twice = JSON.stringify(good).replace('{', '{"schemaVersion":1,');
   assert.throws(
     () => parseTrustPolicy(Buffer.from(twice), 't.json'),
-    /t\.json has the key "schemaVersion" twice/,
+    /t\.json is no trust policy: it has the key "schemaVersion" twice/,
   );
   assert.throws(() => parseTrustPolicy(Buffer.from('nonsense'), 't.json'), /t\.json is not JSON/);
   assert.throws(() => parseTrustPolicy(Buffer.alloc(1024 * 1024 + 1), 't.json'), /at most/);
