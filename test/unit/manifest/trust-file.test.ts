@@ -94,7 +94,10 @@ test('refuses what is no plain JSON', () => {
     () => parseTrustPolicy(Buffer.from(twice), 't.json'),
     /t\.json is no trust policy: it has the key "schemaVersion" twice/,
   );
-  assert.throws(() => parseTrustPolicy(Buffer.from('nonsense'), 't.json'), /t\.json is no trust policy: it is not JSON/);
+  assert.throws(
+    () => parseTrustPolicy(Buffer.from('nonsense'), 't.json'),
+    /t\.json is no trust policy: it is not JSON/,
+  );
   assert.throws(() => parseTrustPolicy(Buffer.alloc(1024 * 1024 + 1), 't.json'), /at most/);
 });
 
