@@ -1,7 +1,8 @@
 /** What git says of the commits that matter to a gate. */
+import { short } from '../digest.js';
 import type { Statement } from '../manifest/statement.js';
 import { commitAt, MAIN_BRANCHES } from '../revision/commit-at.js';
-import { gitFailed, tryGit } from '../revision/git.js';
+import { callGit, gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import { WAIVER_ENDING, WAIVERS_FOLDER } from './find-waivers.js';
 import type { CommitFacts } from './input.js';
@@ -94,10 +95,19 @@ async function factsAt(
 /**
  * The tree of `commit` merged onto `base`; null when they conflict, when one of them is not here, and for a git before 2.38. Git keeps the
  * tree as an object that nothing names.
+ * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) where git may not store it
  */
 export async function mergedTree(repository: string, base: string, commit: string): Promise<string | null> {
   const merge = ['merge-tree', '--write-tree', '--no-messages', '--end-of-options', base, commit];
-  return tryGit(repository, ...merge);
+  const { exitCode, stdout, stderr } = await callGit(repository, ...merge);
+  if (exitCode === 0) return stdout.trim();
+  // Not a conflict: silence would be taken for one.
+  if (/permission|unable to (create|write)|No space left|Read-only/i.test(stderr))
+    throw gitFailed(
+      `git cannot store the merge of ${short(commit)} in ${repository}: ${stderr.split('\n')[0]}`,
+      'A waiver may hold for a merge of its change; to find out, let the gate write objects there.',
+    );
+  return null;
 }
 
 /** @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) in a shallow clone */

@@ -15,18 +15,31 @@ const READ: ReadonlySet<Entry['kind']> = new Set<Entry['kind']>([
   ...(['launch', 'load', 'telemetry', 'stop', 'failure', 'resume', 'void', 'look', 'end'] as const),
 ]);
 
-/** Throws a `QualifyError` (exit `invalid`) at the first round that is void and should stand, or the other way round. */
+/**
+ * Throws a `QualifyError` (exit `invalid`) at the first round that is void and should stand, or the other way round. Whether a round is
+ * void follows from its own entries and the voids so far, so that a journal of any length is gone through once.
+ */
 export function replayVoids(plan: Plan, entries: readonly Entry[]): void {
-  const read = entries.filter(({ kind }) => READ.has(kind));
-  for (const [at, entry] of read.entries()) {
-    if (!decidesOfVoid(entry)) continue;
-    const due = dueVoid(plan, read.slice(0, at));
-    if (entry.kind === 'void') {
-      const { round, codes } = entry;
-      if (!isDeepStrictEqual({ round, codes }, due))
-        throw wrong(entry, `voids round ${round} for ${codes.join(', ')}; by the rule ${told(due)}`);
-    } else if (due !== null) throw wrong(entry, `goes on after round ${due.round}, but ${told(due)}`);
+  const voids: Entry[] = [];
+  let ofRound: Entry[] = [];
+  let round = -1;
+  for (const entry of entries) {
+    if (!READ.has(entry.kind)) continue;
+    if (decidesOfVoid(entry)) requireDue(entry, dueVoid(plan, [...voids, ...ofRound]));
+    if (entry.kind === 'launch' && entry.round !== round) {
+      round = entry.round;
+      ofRound = [];
+    }
+    (entry.kind === 'void' ? voids : ofRound).push(entry);
   }
+}
+
+function requireDue(entry: Entry, due: ReturnType<typeof dueVoid>): void {
+  if (entry.kind === 'void') {
+    const { round, codes } = entry;
+    if (!isDeepStrictEqual({ round, codes }, due))
+      throw wrong(entry, `voids round ${round} for ${codes.join(', ')}; by the rule ${told(due)}`);
+  } else if (due !== null) throw wrong(entry, `goes on after round ${due.round}, but ${told(due)}`);
 }
 
 /** A void entry, and whatever may follow only when none was due. */
