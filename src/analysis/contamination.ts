@@ -71,6 +71,9 @@ export const breachesIn = (plan: Plan, launch: Launch): Breach[] => [
   ...telemetryBreaches(plan, launch),
 ];
 
+/** Whether a rule is about what the engine did itself, so that measuring again would forgive an arm what it causes. */
+export const isOwnDoing = ({ code }: Breach): boolean => code === 'major-faults';
+
 /** Clocks of the arms, as medians over launches, may not be apart: heat or a governor would be measured as a change. */
 function clockFindings({ protocol, arms }: Plan, launches: readonly Launch[]): Finding[] {
   const medians = arms.flatMap(({ name }) => {

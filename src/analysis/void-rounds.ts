@@ -1,13 +1,13 @@
 /**
  * Rounds that telemetry voids are measured again, all arms in the same order, by a rule that the plan has and that sees no rate: a round
- * is void when one of its launches broke a rule of `protocol.invalidation`. How many may be is bounded, since a machine that is never
- * left alone is not measured by waiting for luck.
+ * is void when one of its launches broke a rule of `protocol.invalidation` that is about others. How many may be is bounded, since a machine
+ * that is never left alone is not measured by waiting for luck. What the engine did itself is measured once: it contaminates.
  */
 import { counted } from '../counted.js';
 import type { Entry } from '../journal/entries.js';
 import { nextLook } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
-import { breachesIn } from './contamination.js';
+import { breachesIn, isOwnDoing } from './contamination.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 import { standingEntries, type VoidRound, voidRounds } from './lost-launches.js';
@@ -28,7 +28,7 @@ function roundJustEnded(plan: Plan, standing: readonly Entry[]): Launch[] {
 
 /**
  * What is to be written of the round that has just ended, when telemetry voids it: which round, and by which codes. Null when it stands,
- * also because no more rounds may be void, and then it contaminates. The session asks after each round; `verify` asks again.
+ * also because no more rounds may be void, or an engine was itself the cause, and then it contaminates. The session asks after each round; `verify` asks again.
  */
 export function dueVoid(plan: Plan, entries: readonly Entry[]): { round: number; codes: string[] } | null {
   if (plan.decision.voidRounds !== 'repeated') return null;
@@ -36,8 +36,11 @@ export function dueVoid(plan: Plan, entries: readonly Entry[]): { round: number;
   const [first] = launches;
   if (first === undefined || voidRounds(entries).length >= bearableVoids(nextLook(plan, first.round)))
     return null;
-  const codes = launches.flatMap((launch) => breachesIn(plan, launch).map(({ code }) => code));
-  return codes.length === 0 ? null : { round: first.round, codes: [...new Set(codes)] };
+  const breaches = launches.flatMap((launch) => breachesIn(plan, launch));
+  const codes = breaches.map(({ code }) => code);
+  return codes.length === 0 || breaches.some(isOwnDoing)
+    ? null
+    : { round: first.round, codes: [...new Set(codes)] };
 }
 
 /** What voided a round, as `others used 41 % of the machine in r02-1-head`. */

@@ -53,7 +53,6 @@ describe('a round that has just ended', () => {
       round: ROUND,
       codes: ['swapping'],
     });
-    assert.deepEqual(due(disturbed({ majorFaults: 65 }))?.codes, ['major-faults']);
     assert.deepEqual(due(disturbed({ foreignCpuShare: 0.41 }), wall)?.codes, ['foreign-load']);
     assert.deepEqual(due(disturbed({ throttles: 1 }, 'telemetry'))?.codes, ['throttled']);
     assert.deepEqual(due(disturbed({ gpuUsers: ['other'] }, 'telemetry'))?.codes, ['gpu-shared']);
@@ -67,6 +66,18 @@ describe('a round that has just ended', () => {
     assert.equal(dueVoid(plan, disturbed({ foreignCpuShare: 0.41 })), null);
     const slow = makeJournal(plan, { ms: ({ round }) => (round === ROUND ? 9000 : 100) });
     assert.equal(dueVoid(plan, until(slow, LAST)), null);
+  });
+
+  test('stands when an engine waited for its own pages: an arm is not forgiven what it causes', () => {
+    for (const seen of [{ majorFaults: 65 }, { majorFaults: 65, swapIns: SWAPPED }]) {
+      assert.equal(dueVoid(plan, disturbed(seen)), null);
+      const { result, reasons } = verdictOf(plan, [
+        ...disturbed(seen),
+        ...quiet.slice(until(quiet, LAST).length),
+      ]);
+      assert.equal(result, 'contaminated');
+      assert.ok(codesOf(reasons).includes('major-faults'));
+    }
   });
 
   test('stands when something was not seen: what nobody saw voids nothing', () => {
