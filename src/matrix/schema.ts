@@ -3,9 +3,12 @@ import { engineNameSchema } from './engines.js';
 import { simulationSchema } from './simulation.js';
 
 /** Names that become file names, table headings and JSON keys. */
-export const nameSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'use letters, digits, dot, dash, underscore');
+export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
+  error: ({ input }) =>
+    input === ''
+      ? 'is empty; YAML reads null and ~ so, and no arm may be called null'
+      : 'may have letters, digits, dot, dash, underscore',
+});
 
 export const switchNameSchema = z
   .string()

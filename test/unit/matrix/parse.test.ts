@@ -199,6 +199,16 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     ],
     ['a key that is missing', good.replace('title: Mine\n', ''), /^m\.yaml:1:1: title: /],
     ['one arm', good.replace('  head: {}\n', ''), /^m\.yaml:8:3: arms: a comparison needs two arms or more$/],
+    [
+      'an arm called null',
+      good.replace('head:', 'null:'),
+      /^m\.yaml:8:3: arms\.: the name is empty; .*no arm may be called null$/,
+    ],
+    [
+      'an arm named by a sentence',
+      good.replace('head:', '"a b":'),
+      /^m\.yaml:9:10: arms\.a b: the name may have letters, digits, dot, dash, underscore$/,
+    ],
     ['an arm named by a number', good.replace('head:', '"640":'), /^m\.yaml:9:10: arms\.640: .*"pr-640"$/],
     [
       'two cells of one name',
