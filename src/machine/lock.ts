@@ -18,6 +18,7 @@ const textSchema = z
 const holderSchema = z.object({
   pid: z.number(),
   user: textSchema,
+  /** When it took the lock; the time that it waited before is not in it. */
   since: textSchema,
   what: textSchema,
   /** What it is at now; absent when it does not say. */
@@ -190,12 +191,11 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
   const holder = {
     pid: process.pid,
     user: userInfo().username,
-    since: new Date().toISOString(),
     what: options.what,
   };
   for (;;) {
     options.signal?.throwIfAborted();
-    const lock = await listen(address, holder, options.phase);
+    const lock = await listen(address, { ...holder, since: new Date().toISOString() }, options.phase);
     if (lock !== null) return lock;
     const asked = await ask(address, options.signal);
     if (asked.state === 'free') {

@@ -90,6 +90,27 @@ for (const [kind, address] of Object.entries(addresses)) {
       await lock.release();
     });
 
+    test('tells since when it is held, and not since when its holder waited', async (t) => {
+      const at = address(await scratchFolder(t));
+      const first = await takeMachineLock({ what: 'one', wait: false, address: at });
+      let freedAt = '';
+      const onWait = (message: string): void => {
+        if (!message.startsWith('waiting') || freedAt !== '') return;
+        setTimeout(() => {
+          freedAt = new Date().toISOString();
+          void first.release();
+        }, 50);
+      };
+      const second = await takeMachineLock({ what: 'two', wait: true, address: at, onWait });
+      const taken = takeMachineLock({ what: 'three', wait: false, address: at });
+      await assert.rejects(taken, ({ message }: Error) => {
+        const since = /two\), since (\S+Z)/.exec(message)?.[1] ?? '';
+        assert.ok(freedAt !== '' && since >= freedAt, `${message}, freed ${freedAt}`);
+        return true;
+      });
+      await second.release();
+    });
+
     test('stops waiting when interrupted', async (t) => {
       const at = address(await scratchFolder(t));
       const child = await otherHolder(at);
