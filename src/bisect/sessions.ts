@@ -67,7 +67,9 @@ export function measureBy(sessions: Sessions): Measure {
     let session: { verdict: Verdict; failure: Failure | null };
     if (earlier.kind === 'unfinished') {
       progress.note(`${asked.run}: begun before, goes on`);
-      session = await resumeSession({ runFolder, repository, wait, progress, signal }).catch((error) => {
+      session = await resumeSession({
+        ...{ runFolder, repository, wait, onWaited, progress, signal },
+      }).catch((error) => {
         throw namingRun(runFolder, error);
       });
     } else {

@@ -33,7 +33,8 @@ import { commitsOf, sameBuilds, sameModel } from './same-builds.js';
 import type { SessionOptions, SessionResult } from './session.js';
 import { readUnfinishedRun, type UnfinishedRun } from './unfinished-run.js';
 
-interface ResumeOptions extends Pick<SessionOptions, 'repository' | 'wait' | 'progress' | 'signal'> {
+interface ResumeOptions
+  extends Pick<SessionOptions, 'repository' | 'wait' | 'onWaited' | 'progress' | 'signal'> {
   /** Absolute path. */
   runFolder: string;
 }
@@ -60,7 +61,10 @@ export async function resumeSession(options: ResumeOptions): Promise<SessionResu
   const { plan } = await readUnfinishedRun(runFolder);
   const { created: keyCreated } = await prepareSigningKey();
   const asked = { what: `session ${plan.session}`, phase, wait, onWait: progress.note, signal };
-  const lock = await takeMachineLock(asked);
+  const asksAt = performance.now();
+  const lock = await takeMachineLock(asked).finally(() =>
+    options.onWaited?.((performance.now() - asksAt) / 1000),
+  );
   let folderLock: MachineLock | null = null;
   try {
     folderLock = await takeFolderLock(runFolder, asked);
