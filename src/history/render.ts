@@ -136,8 +136,19 @@ function seriesText(series: Series, differing: readonly string[]): string {
   ].join('\n');
 }
 
+const BLOCKS_NOTICE = 'Each block is a session, oldest first. ';
 const SERIES_NOTICE =
-  'Each block is a session, oldest first. All of a series ran the same build on the same workload, model and machine: where its level changes, the machine changed, not a revision.';
+  'All of a series ran the same build on the same workload, model and machine: where its level changes, the machine changed, not a revision.';
+
+/** Of blocks only where there are some: of one rate no course is drawn. */
+function seriesNotice(series: readonly Series[]): string {
+  const isDrawn = series.some(({ points }) =>
+    [points.map(({ base }) => base), points.map((point) => point.null)].some(
+      (rates) => rates.filter((rate) => rate !== null).length > 1,
+    ),
+  );
+  return wrap(`${isDrawn ? BLOCKS_NOTICE : ''}${SERIES_NOTICE}`, width).join('\n');
+}
 
 /** The code of a run without a verdict. */
 export const UNFINISHED = 'ERR_QUALIFY_RUN_UNFINISHED';
@@ -184,7 +195,7 @@ export function renderHistory(history: History): string {
   const parts = [
     NOTICE,
     table(selection, last, cell),
-    ...(series === null || series.length === 0 ? [] : [wrap(SERIES_NOTICE, width).join('\n')]),
+    ...(series === null || series.length === 0 ? [] : [seriesNotice(series)]),
     ...(series ?? []).map((one, at) => seriesText(one, differing[at] ?? [])),
     notes(history).join('\n'),
   ];

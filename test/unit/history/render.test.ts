@@ -93,7 +93,8 @@ describe('the history', () => {
     assert.match(text, /^session +matrix +result +401\/512$/m);
     assert.match(text, /^20261129-\S+ +prefill-short +pass +\+2\.00 %$/m);
     assert.match(text, /^ {2}base {2}2000\.00 tok\/s in 1 session$/m);
-    assert.doesNotMatch(text, /▁|worst cell|64\/32/);
+    assert.doesNotMatch(text, /▁|worst cell|64\/32|Each block/);
+    assert.match(text, /^All of a series ran the same build/m);
   });
 
   test('names the settings in which two series differ, and no others', () => {
@@ -112,6 +113,7 @@ describe('the history', () => {
     const text = render(lines, { cell: '401/512' });
     assert.match(text, /^ {2}base {2}█{10}▁{10}$/m);
     assert.match(text, /^ {2}null {2}█{10}▁{10}$/m);
+    assert.match(text, /^Each block is a session, oldest first\. All of a series/m);
     assert.match(
       text.replaceAll(/\s+/g, ' '),
       /base lower from 20261129-121000-abcdef on: 2002\.00 -> 1802\.00 tok\/s \(-10\.0 %\), 10 and 10 sessions/,
