@@ -26,10 +26,14 @@ export function modelError(code: string, error: unknown, path: string): QualifyE
 export async function requireModelFile(path: string): Promise<void> {
   const info = await stat(path).catch(() => undefined);
   if (info?.isFile() === true) return;
-  throw new QualifyError('ERR_QUALIFY_MODEL_FILE', `there is no model file ${path}`, {
+  const what =
+    info === undefined
+      ? `there is no model file ${path}`
+      : `${path} ${info.isDirectory() ? 'is a directory, not a model file' : 'is no regular file'}`;
+  throw new QualifyError('ERR_QUALIFY_MODEL_FILE', what, {
     exit: 'usage',
     where: path,
-    hint: 'qualify model create --out FILE makes one',
+    hint: 'name a GGUF file; qualify model create --out FILE makes one',
   });
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { refuseExisting, writeModel } from '../../../src/cli/model-file.js';
+import { refuseExisting, requireModelFile, writeModel } from '../../../src/cli/model-file.js';
 import { scratchFolder } from '../../support/folder.js';
 
 it('refuses links, dangling or not, folders and devices as output, forced or not', async (context) => {
@@ -19,6 +19,19 @@ it('refuses links, dangling or not, folders and devices as output, forced or not
   await assert.rejects(refuseExisting(target, false), { message: /exists already/ });
   await refuseExisting(target, true);
   await refuseExisting(join(folder, 'new'), false);
+});
+
+it('names what is no model file for what it is', async (context) => {
+  const folder = await scratchFolder(context);
+  const none = join(folder, 'none');
+  const refusal = { code: 'ERR_QUALIFY_MODEL_FILE', exitCode: 64 };
+  await assert.rejects(requireModelFile(none), { ...refusal, message: `there is no model file ${none}` });
+  const message = `${folder} is a directory, not a model file`;
+  await assert.rejects(requireModelFile(folder), { ...refusal, message });
+  await assert.rejects(requireModelFile('/dev/null'), {
+    ...refusal,
+    message: '/dev/null is no regular file',
+  });
 });
 
 it('takes what names an input for a mistake of the user there, and anything else for a failure at the output', async (context) => {
