@@ -1,5 +1,5 @@
 /** What an interruption left of one session of a bisection: nothing, a part that can be gone on with, or a run that counts. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { fingerprint } from '../machine/fingerprint.js';
@@ -68,6 +68,8 @@ function requireWanted(plan: Plan, { matrix, cell, rounds }: Wanted): void {
  */
 export async function earlierRun(runFolder: string, wanted: Wanted): Promise<EarlierRun> {
   try {
+    if (statSync(runFolder, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw refuse('it is no folder');
     if (existsSync(join(runFolder, MANIFEST_FILE))) return await measuredRun(runFolder, wanted);
     const path = join(runFolder, PLAN_FILE);
     if (existsSync(path)) {

@@ -38,6 +38,12 @@ describe('an earlier run of a bisection', () => {
     else process.env.XDG_CONFIG_HOME = home;
   });
 
+  test('that is no folder is named', async (t) => {
+    const run = join(await scratchFolder(t), '01-cccccccccccc');
+    writeFileSync(run, 'a file');
+    await assert.rejects(earlierRun(run, wanted), refused('ERR_QUALIFY_INVALID', /it is no folder/));
+  });
+
   /** A run, changed before it is sealed, if it is. */
   async function made(
     t: TestContext,
