@@ -145,6 +145,14 @@ export async function listKeys(folder = keyFolder()): Promise<StoredKey[]> {
     const path = join(folder, file);
     keys.push({ name, publicKey: await readStored(path), own: files.includes(`${name}.pem`), path });
   }
+  // Killed while it wrote the public halves: the next use of the key writes them.
+  for (const file of files) {
+    const name = file.replace(/\.pem$/, '');
+    const isAlone = name !== file && !files.includes(`${name}.pub`) && !files.includes(`${name}.pub.pem`);
+    if (!isAlone || !isKeyName(name)) continue;
+    const path = join(folder, file);
+    keys.push({ name, publicKey: publicKeyFromObject(await readPrivateKey(path), path), own: true, path });
+  }
   return keys.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -224,8 +232,10 @@ async function writeUnlessSame(path: string, text: string): Promise<void> {
   if (there !== text) await replaceFile(path, text);
 }
 
+const isKeyName = (name: string): boolean => nameSchema.safeParse(name).success && !name.includes('.');
+
 export function checkName(name: string): void {
-  if (nameSchema.safeParse(name).success && !name.includes('.')) return;
+  if (isKeyName(name)) return;
   throw new QualifyError('ERR_QUALIFY_KEY_NAME', `"${name}" cannot name a key`, {
     exit: 'usage',
     hint: 'Use letters, digits, dashes and underscores.',

@@ -58,6 +58,14 @@ test('takes no key of a folder that others may write to', async (context) => {
   assert.equal((await listKeys(folder)).length, 1);
 });
 
+test('lists a key whose public halves are not written yet', async (context) => {
+  const folder = await scratchFolder(context);
+  const { publicKey, path } = await generateKey('mine', folder);
+  for (const half of ['mine.pub', 'mine.pub.pem']) await rm(join(folder, half));
+  const listed = (await listKeys(folder)).map((key) => [key.name, key.own, key.path, key.publicKey.keyId]);
+  assert.deepEqual(listed, [['mine', true, path, publicKey.keyId]]);
+});
+
 test('makes the key on the first run only', async (context) => {
   const folder = join(await scratchFolder(context), 'keys');
   const first = await loadOrCreateKey(folder);
