@@ -39,6 +39,13 @@ interface Placing {
   mode?: number;
 }
 
+/** As much of a name as leaves room for what is put around it: a file system bears 255 bytes. */
+const startOf = (name: string): string =>
+  Buffer.from(name)
+    .subarray(0, 200)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+
 /** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
 export async function writeBeside<T>(
   path: string,
@@ -51,7 +58,7 @@ export async function writeBeside<T>(
   // Hidden, and named after what it is to become.
   const partial = join(
     dirname(resolve(path)),
-    `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
+    `.${startOf(basename(path))}.partial-${randomBytes(6).toString('hex')}`,
   );
   // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);

@@ -24,6 +24,16 @@ test('a new file is written whole, and nothing is written over', async (t) => {
   assert.deepEqual(readdirSync(folder).sort(), ['dangling', 'new']);
 });
 
+test('a file may have the longest name that a file system takes', async (t) => {
+  const folder = await scratchFolder(t);
+  for (const name of ['n'.repeat(255), `${'ä'.repeat(127)}n`]) {
+    await writeNew(join(folder, name), 'text');
+    await replaceFile(join(folder, name), 'other');
+    assert.equal(readFileSync(join(folder, name), 'utf8'), 'other');
+  }
+  assert.equal(readdirSync(folder).length, 2);
+});
+
 test('what comes to be while a file is made stays, and what fails leaves nothing', async (t) => {
   const folder = await scratchFolder(t);
   const path = join(folder, 'new');
