@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
-import { processesWithVariable } from '../../src/machine/procfs.js';
 import type { Verdict } from '../../src/verdict/schema.js';
 import { type Trap, traps } from '../fixtures/traps.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { type CliResult, fakeServer, Home, type Switches } from '../support/run-cli.js';
 
 /** An honest fake engine of nobody's, as a run elsewhere would have started it. Answers its port. */
@@ -102,7 +102,7 @@ describe('an engine that', () => {
       assert.equal(result.exitCode, trap.exitCode);
       assert.equal(verdict.exitCode, trap.exitCode);
       if (trap.result !== 'fail') showsNothing(verdict);
-      assert.deepEqual(processesWithVariable(home.mark), []);
+      await nothingRunsOf(home);
       const verified = await home.run('verify', 'run');
       assert.equal(verified.exitCode, 0, verified.stderr);
     });
