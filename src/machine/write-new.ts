@@ -39,6 +39,9 @@ interface Placing {
   mode?: number;
 }
 
+/** How the name of a file begins while it is made, beside where it is to be: hidden, and named after what it is to become. */
+export const partialPrefix = (name: string): string => `.${name}.partial-`;
+
 /** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
 export async function writeBeside<T>(
   path: string,
@@ -48,11 +51,8 @@ export async function writeBeside<T>(
   const rethrow = (error: unknown): never => {
     throw explain?.(error) ?? error;
   };
-  // Hidden, and named after what it is to become.
-  const partial = join(
-    dirname(resolve(path)),
-    `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
-  );
+  const name = partialPrefix(basename(path)) + randomBytes(6).toString('hex');
+  const partial = join(dirname(resolve(path)), name);
   // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);
   try {

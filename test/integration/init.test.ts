@@ -211,6 +211,22 @@ test('two folders that hold a build get a matrix of the two, and are told what e
   assert.deepEqual([lint.exitCode, lint.stderr], [0, ''], lint.stdout);
 });
 
+test('one folder that holds a build is the base, and the other one is to be filled in', async () => {
+  const folder = home.path('one-build');
+  mkdirSync(join(folder, 'only'), { recursive: true });
+  writeFileSync(join(folder, 'only', 'serve'), '');
+  const done = await init(folder, '--engine', 'prebuilt');
+  assert.equal(done.exitCode, 0, done.stderr);
+  assert.match(done.stderr, /Fill in, in qualify\.matrix\.yaml: MODEL\.gguf, vocabulary, HEAD_FOLDER\.$/m);
+  const { arms } = parse(readFileSync(join(folder, 'qualify.matrix.yaml'), 'utf8')) as {
+    arms: Record<string, { revision: string }>;
+  };
+  assert.deepEqual(
+    Object.values(arms).map(({ revision }) => revision),
+    ['prebuilt:only', 'prebuilt:HEAD_FOLDER'],
+  );
+});
+
 test('each engine can be asked for anywhere, with a matrix that passes its own check', async () => {
   for (const engine of ['node-llama-cpp', 'prebuilt', 'simulated']) {
     const folder = home.path(`asked-${engine}`);
