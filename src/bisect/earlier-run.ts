@@ -1,5 +1,5 @@
 /** What an interruption left of one session of a bisection: nothing, a part that can be gone on with, or a run that counts. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { fingerprint } from '../machine/fingerprint.js';
@@ -74,8 +74,6 @@ export async function earlierRun(runFolder: string, wanted: Wanted): Promise<Ear
       requireWanted(parseJson(PLAN_FILE, readFileSync(path), planSchema), wanted);
       return { kind: 'unfinished' };
     }
-    // Killed while it wrote the plan: nothing was measured.
-    rmSync(`${path}.partial`, { force: true });
     return { kind: 'none' };
   } catch (error) {
     throw namingRun(runFolder, error);

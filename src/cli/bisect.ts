@@ -21,7 +21,7 @@ import { leaveNothingBehind } from '../session/leave-nothing.js';
 import { sessionName } from '../session/run-folder.js';
 import { interruptSignal } from './interrupt.js';
 import { percentUpTo, wholeNumber } from './options.js';
-import { answer, answerJson, note, printable, startProgress } from './output.js';
+import { answer, answerJson, note, startProgress } from './output.js';
 import { DEFAULT_MATRIX, revisionMatrix } from './revision-matrix.js';
 
 interface Flags {
@@ -148,7 +148,7 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
         makeFolder(folder);
         writeBisection(folder, bisection);
       },
-      note: (text) => line.end(printable(text)),
+      note: (text) => line.end(text),
       signal,
     });
     line.end();

@@ -39,6 +39,10 @@ interface Placing {
   mode?: number;
 }
 
+/** Where a file is made before it is placed: hidden, named after what it is to become, and never the same twice. */
+export const partialPath = (path: string): string =>
+  join(dirname(resolve(path)), `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`);
+
 /** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
 export async function writeBeside<T>(
   path: string,
@@ -48,11 +52,7 @@ export async function writeBeside<T>(
   const rethrow = (error: unknown): never => {
     throw explain?.(error) ?? error;
   };
-  // Hidden, and named after what it is to become.
-  const partial = join(
-    dirname(resolve(path)),
-    `.${basename(path)}.partial-${randomBytes(6).toString('hex')}`,
-  );
+  const partial = partialPath(path);
   // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);
   try {

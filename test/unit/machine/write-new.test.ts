@@ -6,7 +6,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { replaceFile } from '../../../src/machine/replace-file.js';
+import { replaceFile, replaceFileSync } from '../../../src/machine/replace-file.js';
 import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
@@ -64,14 +64,22 @@ test('half a file does not outlive kill -9', async (t) => {
 /** Runs `call` of a module of `src` in a process that is killed in the moment in which a file is made; answers what is left in the folder. */
 async function leftByDeathAtCreation(t: TestContext, module: string, call: string): Promise<string[]> {
   const folder = await scratchFolder(t);
-  const script = `import { promises } from 'node:fs';
+  const script = `import sync, { promises } from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
     import fs from 'node:fs/promises';
     const { open } = promises;
+    const { openSync, writeSync } = sync;
+    const die = () => {
+      writeSync(1, 'made\\n');
+      process.kill(process.pid, 'SIGKILL');
+    };
     fs.open = async (...args) => {
       await open(...args);
-      console.log('made');
-      process.kill(process.pid, 'SIGKILL');
+      die();
+    };
+    sync.openSync = (...args) => {
+      openSync(...args);
+      die();
     };
     syncBuiltinESMExports();
     const called = await import(${JSON.stringify(new URL(`../../../src/${module}`, import.meta.url).href)});
@@ -97,6 +105,7 @@ test('nothing outlives a process that dies in the moment in which it makes the f
     await leftByDeathAtCreation(t, 'machine/replace-file.js', "replaceFile('kept', 'text')"),
     [],
   );
+  assert.deepEqual(await leftByDeathAtCreation(t, 'session/record.js', "writePlan('.', {})"), []);
 });
 
 test('a file is replaced by a whole one with the mode that is asked for, and stays where that fails', async (t) => {
@@ -108,5 +117,9 @@ test('a file is replaced by a whole one with the mode that is asked for, and sta
   await mkdir(join(folder, 'taken', 'below'), { recursive: true });
   await assert.rejects(replaceFile(join(folder, 'taken'), 'three'), { code: 'EISDIR' });
   await assert.rejects(replaceFile(join(folder, 'none', 'file'), 'three'), { code: 'ENOENT' });
+  replaceFileSync(path, 'four');
+  assert.equal(readFileSync(path, 'utf8'), 'four');
+  assert.throws(() => replaceFileSync(join(folder, 'taken'), 'five'), { code: 'EISDIR' });
+  assert.throws(() => replaceFileSync(join(folder, 'none', 'file'), 'five'), { code: 'ENOENT' });
   assert.deepEqual(readdirSync(folder).sort(), ['file', 'taken']);
 });
