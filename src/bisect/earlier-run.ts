@@ -42,7 +42,7 @@ export function namingRun(runFolder: string, error: unknown): unknown {
   return new QualifyError(
     error.code,
     `The run ${basename(runFolder)} of before the interruption cannot be used: ${why}. ` +
-      'Take its folder away to measure that commit again, or begin a new search with --anew.',
+      'Take its folder away to measure that commit again, or begin a new bisection with --anew.',
     { exit: error.exit, where: runFolder, cause: error },
   );
 }
