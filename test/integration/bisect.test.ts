@@ -125,7 +125,7 @@ describe('qualify bisect', () => {
     const bad = manifests(badRun);
 
     const second = await interrupted(one, good, /goes on\n.*\nnext \w{12}.*round \d of 6/s);
-    assert.match(second.stderr, new RegExp(`Goes on with the unfinished search in .*${id}`));
+    assert.match(second.stderr, new RegExp(`Goes on with the unfinished bisection in .*${id}`));
     assert.match(second.stderr, new RegExp(`${badRun}: measured before, verified, not measured again\n`));
     assert.match(second.stderr, new RegExp(`${nextRun}: begun before, goes on\n`));
     assert.match(manifests(nextRun), /payload/);

@@ -191,10 +191,11 @@ test('elsewhere it writes a matrix against llama.cpp, or says what is missing', 
 
 test('two folders that hold a build get a matrix of the two, and are told what else to fill in', async () => {
   const folder = home.path('builds');
-  for (const name of ['newer', 'base']) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ['newer', 'base', 'else']) mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, 'newer', 'engine.node'), '');
-  writeFileSync(join(folder, 'base', 'serve'), '');
-  mkdirSync(join(folder, 'else'));
+  writeFileSync(join(folder, 'base', 'serve'), '', { mode: 0o755 });
+  // No program: nobody may execute it.
+  writeFileSync(join(folder, 'else', 'serve'), '', { mode: 0o644 });
   const done = await init(folder, '--json');
   assert.equal(done.exitCode, 0, done.stderr);
   const { engine, files } = JSON.parse(done.stdout);

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { replaceFile } from '../../../src/machine/replace-file.js';
+import { replaceFile, replaceFileSync } from '../../../src/machine/replace-file.js';
 import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
 import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/folder.js';
@@ -63,14 +63,22 @@ test('half a file does not outlive kill -9', async (t) => {
 /** Runs `call` of a module of `src` in a process that is killed in the moment in which a file is made: nothing is left in the folder. */
 async function leavesNothing(t: TestContext, module: string, call: string): Promise<void> {
   const folder = await scratchFolder(t);
-  const script = `import { promises } from 'node:fs';
+  const script = `import sync, { promises } from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
     import fs from 'node:fs/promises';
     const { open } = promises;
+    const { openSync, writeSync } = sync;
+    const die = () => {
+      writeSync(1, 'made\\n');
+      process.kill(process.pid, 'SIGKILL');
+    };
     fs.open = async (...args) => {
       await open(...args);
-      console.log('made');
-      process.kill(process.pid, 'SIGKILL');
+      die();
+    };
+    sync.openSync = (...args) => {
+      openSync(...args);
+      die();
     };
     syncBuiltinESMExports();
     const called = await import(${JSON.stringify(new URL(`../../../src/${module}`, import.meta.url).href)});
@@ -89,6 +97,7 @@ test('nothing outlives a process that dies in the moment in which it makes the f
   await leavesNothing(t, 'machine/write-new.js', "writeNew('new', 'text')");
   await leavesNothing(t, 'cli/write-answer.js', "writeAnswer('x.html', 'text')");
   await leavesNothing(t, 'machine/replace-file.js', "replaceFile('kept', 'text')");
+  await leavesNothing(t, 'session/record.js', "writePlan('.', {})");
 });
 
 test('a file is replaced by a whole one with the mode that is asked for, and stays where that fails', async (t) => {
@@ -100,5 +109,9 @@ test('a file is replaced by a whole one with the mode that is asked for, and sta
   await mkdir(join(folder, 'taken', 'below'), { recursive: true });
   await assert.rejects(replaceFile(join(folder, 'taken'), 'three'), { code: 'EISDIR' });
   await assert.rejects(replaceFile(join(folder, 'none', 'file'), 'three'), { code: 'ENOENT' });
+  replaceFileSync(path, 'four');
+  assert.equal(readFileSync(path, 'utf8'), 'four');
+  assert.throws(() => replaceFileSync(join(folder, 'taken'), 'five'), { code: 'EISDIR' });
+  assert.throws(() => replaceFileSync(join(folder, 'none', 'file'), 'five'), { code: 'ENOENT' });
   assert.deepEqual(readdirSync(folder).sort(), ['file', 'taken']);
 });
