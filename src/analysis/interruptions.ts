@@ -44,7 +44,7 @@ export function resumeWarnings(entries: readonly Entry[]): Finding[] {
  * until it went on. Of plans that repeat void rounds only: verdicts of older ones have to come out again as they were.
  */
 export function splitRounds(plan: Plan, entries: readonly Entry[]): Finding[] {
-  if (plan.decision.voidRounds !== 'repeated') return [];
+  if (plan.decision.voidShare === undefined) return [];
   const resumptions = entries.filter((entry) => entry.kind === 'resume');
   const launches = standingEntries(entries).filter((entry) => entry.kind === 'launch');
   const later = launches.filter(({ round, seq }) =>

@@ -51,8 +51,6 @@ export const limits = {
   slotShare: 0.5,
   /** Share of the launches of a look that may be lost to interruptions; one may always be. */
   lostShare: 0.1,
-  /** Share of the rounds of a look that may be void by telemetry and measured again; one may always be. */
-  voidShare: 0.1,
   /** The time of day may lag behind the monotonic clock by this, or by this share, before it counts as set back: it is slewed at times. */
   setBackMs: 1000,
   setBackShare: 0.001,

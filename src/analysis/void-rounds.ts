@@ -9,12 +9,13 @@ import { nextLook } from '../plan/rounds.js';
 import type { Plan } from '../plan/schema.js';
 import { breachesIn, isOwnDoing } from './contamination.js';
 import { type Finding, finding } from './finding.js';
-import { limits } from './limits.js';
 import { standingEntries, type VoidRound, voidRounds } from './lost-launches.js';
 import { finished, type Launch, observe } from './observations.js';
 
-/** Rounds that may be void of so many: one, or a tenth. */
-export const bearableVoids = (rounds: number): number => Math.max(1, Math.floor(rounds * limits.voidShare));
+/** Rounds that may be void of so many: one, or a share of them; none where the plan has no share. */
+export function bearableVoids({ decision: { voidShare } }: Pick<Plan, 'decision'>, rounds: number): number {
+  return voidShare === undefined ? 0 : Math.max(1, Math.floor(rounds * voidShare));
+}
 
 /** The launches of the round that has just ended, whole; none while a round is under way, and after its look. */
 function roundJustEnded(plan: Plan, standing: readonly Entry[]): Launch[] {
@@ -31,10 +32,9 @@ function roundJustEnded(plan: Plan, standing: readonly Entry[]): Launch[] {
  * also because no more rounds may be void, or an engine was itself the cause, and then it contaminates. The session asks after each round; `verify` asks again.
  */
 export function dueVoid(plan: Plan, entries: readonly Entry[]): { round: number; codes: string[] } | null {
-  if (plan.decision.voidRounds !== 'repeated') return null;
   const launches = roundJustEnded(plan, standingEntries(entries));
   const [first] = launches;
-  if (first === undefined || voidRounds(entries).length >= bearableVoids(nextLook(plan, first.round)))
+  if (first === undefined || voidRounds(entries).length >= bearableVoids(plan, nextLook(plan, first.round)))
     return null;
   const breaches = launches.flatMap((launch) => breachesIn(plan, launch));
   const codes = breaches.map(({ code }) => code);
@@ -60,7 +60,7 @@ export function voidWarnings(plan: Plan, entries: readonly Entry[]): Finding[] {
   const told = again.map(
     (own) => `round ${own.round + 1} was measured again: ${voidText(plan, entries, own)}`,
   );
-  const message = `${told.join('; ')}; that is ${again.length} of ${counted(look, 'round')}, at most ${bearableVoids(look)} may be`;
+  const message = `${told.join('; ')}; that is ${again.length} of ${counted(look, 'round')}, at most ${bearableVoids(plan, look)} may be`;
   return [finding('round-repeated', message)];
 }
 
@@ -71,11 +71,11 @@ export function tooManyVoid(
   launches: readonly Launch[],
   rounds: number,
 ): Finding[] {
-  if (plan.decision.voidRounds !== 'repeated') return [];
+  if (plan.decision.voidShare === undefined) return [];
   const broken = launches.filter((launch) => finished(launch) && breachesIn(plan, launch).length > 0);
   const standing = new Set(broken.map(({ round }) => round)).size;
   const repeated = again.filter(({ round }) => round < rounds).length;
-  const most = bearableVoids(rounds);
+  const most = bearableVoids(plan, rounds);
   if (standing === 0 || repeated + standing <= most) return [];
   const times = counted(repeated + standing, 'time');
   const message = `telemetry voided a round ${times}, and of ${counted(rounds, 'round')} at most ${most} may be measured again; quiet the machine and measure anew`;

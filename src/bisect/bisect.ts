@@ -1,15 +1,15 @@
 /**
  * Finds the commit that made a cell slower: `git bisect` says which commit is next, a session against GOOD says how it is. Both ends are
  * proved before anything is searched, and the culprit is confirmed against its parent afterwards. Effects of sessions and of git come in
- * by `Measure` and `startSearch`.
+ * by `Measure` and `startGitBisect`.
  */
 import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { signedPercent } from '../verdict/percent.js';
+import { type GitBisect, type Mark, type Place, startGitBisect } from './git-bisect.js';
 import { isWorthAnother, type Judgement } from './outcome.js';
 import { findRange, parentsOf, type Range, sourcesOf, subjectOf } from './range.js';
 import { BISECT_EXIT, type Bisection, type BisectResult, type Tried } from './result.js';
-import { type Mark, type Place, type Search, startSearch } from './search.js';
 
 /** One session: `head` against `base`, into the run folder `run`. */
 export interface Asked {
@@ -95,7 +95,7 @@ class Course {
 
   async run(): Promise<Bisection> {
     try {
-      await this.#search();
+      await this.#bisect();
     } catch (error) {
       const interrupted = this.#options.signal.aborted;
       if (!(error instanceof QualifyError)) throw error;
@@ -123,16 +123,16 @@ class Course {
     this.#keep({ ...change, result, exitCode: BISECT_EXIT[result] });
   }
 
-  async #search(): Promise<void> {
+  async #bisect(): Promise<void> {
     const { repository, firstParent } = this.#options;
     const { good } = this.#range;
     this.#known.set(await sourcesOf(repository, good), { commit: good, outcome: 'good' });
     if (!(await this.#isBadEnd())) return;
-    const search = await startSearch(repository, this.#range, firstParent);
+    const steps = await startGitBisect(repository, this.#range, firstParent);
     try {
-      await this.#follow(search);
+      await this.#follow(steps);
     } finally {
-      await search.end();
+      await steps.end();
     }
     if (this.#state.culprit !== null) await this.#confirm(this.#state.culprit);
   }
@@ -148,12 +148,12 @@ class Course {
     return tried.outcome === 'bad';
   }
 
-  async #follow(search: Search): Promise<void> {
-    let place: Place = search.first;
+  async #follow(steps: GitBisect): Promise<void> {
+    let place: Place = steps.first;
     while (place.kind === 'try') {
       const tried = await this.#try(place.commit, place.stepsLeft);
       this.#keep({ tried: [...this.#state.tried, tried] });
-      place = await search.mark(place.commit, marks[tried.outcome]);
+      place = await steps.mark(place.commit, marks[tried.outcome]);
     }
     const { repository } = this.#options;
     if (place.kind === 'range') this.#end('range', { range: place.commits });

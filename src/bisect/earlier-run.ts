@@ -1,5 +1,5 @@
 /** What an interruption left of one session of a bisection: nothing, a part that can be gone on with, or a run that counts. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { fingerprint } from '../machine/fingerprint.js';
@@ -42,7 +42,7 @@ export function namingRun(runFolder: string, error: unknown): unknown {
   return new QualifyError(
     error.code,
     `The run ${basename(runFolder)} of before the interruption cannot be used: ${why}. ` +
-      'Take its folder away to measure that commit again, or begin a new search with --anew.',
+      'Take its folder away to measure that commit again, or begin a new bisection with --anew.',
     { exit: error.exit, where: runFolder, cause: error },
   );
 }
@@ -76,8 +76,6 @@ export async function earlierRun(runFolder: string, wanted: Wanted): Promise<Ear
       requireWanted(parseJson(PLAN_FILE, readFileSync(path), planSchema), wanted);
       return { kind: 'unfinished' };
     }
-    // Killed while it wrote the plan: nothing was measured.
-    rmSync(`${path}.partial`, { force: true });
     return { kind: 'none' };
   } catch (error) {
     throw namingRun(runFolder, error);

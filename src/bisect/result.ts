@@ -2,11 +2,11 @@
  * What a bisection came to: `bisect.json`, from which the text is made. Written when the first session begins and after each commit, so
  * that a killed one tells what it had, and can be found again.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { EXIT } from '../exit-codes.js';
-import { writeWhole } from '../journal/write-whole.js';
+import { replaceFileSync } from '../machine/replace-file.js';
 import { sha256Schema } from '../plan/schema.js';
 
 const BISECT_FILE = 'bisect.json';
@@ -122,13 +122,6 @@ export function readBisection(folder: string): Bisection | null {
 
 /** Writes `bisect.json`, whole or not at all. */
 export function writeBisection(folder: string, bisection: Bisection): void {
-  const path = join(folder, BISECT_FILE);
-  const file = openSync(`${path}.partial`, 'w', 0o644);
-  try {
-    writeWhole(file, Buffer.from(`${JSON.stringify(bisectionSchema.parse(bisection), null, 2)}\n`));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.partial`, path);
+  const text = `${JSON.stringify(bisectionSchema.parse(bisection), null, 2)}\n`;
+  replaceFileSync(join(folder, BISECT_FILE), text);
 }

@@ -21,7 +21,7 @@ import { leaveNothingBehind } from '../session/leave-nothing.js';
 import { sessionName } from '../session/run-folder.js';
 import { interruptSignal } from './interrupt.js';
 import { percentUpTo, wholeNumber } from './options.js';
-import { answer, answerJson, note, printable, startProgress } from './output.js';
+import { answer, answerJson, note, startProgress } from './output.js';
 import { DEFAULT_MATRIX, revisionMatrix } from './revision-matrix.js';
 
 interface Flags {
@@ -58,13 +58,13 @@ function cellOf(matrix: Matrix, asked: string | undefined): string {
   );
 }
 
-/** A bisection is searched by one process at a time. @throws QualifyError ERR_QUALIFY_LOCKED (exit 15) */
+/** One process at a time works on a bisection. @throws QualifyError ERR_QUALIFY_LOCKED (exit 15) */
 const lockBisection = (folder: string, signal: AbortSignal): Promise<MachineLock> =>
   takeMachineLock({
     ...{ what: 'qualify bisect', wait: false, signal, address: folderLockAddress(folder) },
     subject: {
       name: `The bisection ${folder}`,
-      hint: 'Wait for it to end, or search apart from it: --anew',
+      hint: 'Wait for it to end, or begin another: --anew',
     },
   });
 
@@ -116,9 +116,9 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
   const folder = join(bisections, id);
   try {
     if (before !== null) {
-      note(`Goes on with the unfinished search in ${relative(root, folder)} (--anew begins a new one).`);
+      note(`Goes on with the unfinished bisection in ${relative(root, folder)} (--anew begins a new one).`);
       for (const stale of await removeStaleWorktrees())
-        note(`removed the worktree ${stale} of a search that was killed`);
+        note(`removed the worktree ${stale} of a bisection that was killed`);
     }
     let waited = 0;
     const found = await bisect({
@@ -148,7 +148,7 @@ async function run(good: string, bad: string, flags: Flags): Promise<void> {
         makeFolder(folder);
         writeBisection(folder, bisection);
       },
-      note: (text) => line.end(printable(text)),
+      note: (text) => line.end(text),
       signal,
     });
     line.end();
@@ -171,8 +171,8 @@ export function register(program: Command): void {
     .option('--cell <id>', 'the cell that became slower; needed where the matrix has more than one')
     .option('--rounds <n>', 'run exactly so many rounds and look once', wholeNumber(1, MOST_ROUNDS))
     .option('--budget <percent>', 'how much slower counts as bad, such as 5%', percentUpTo(MOST_BUDGET))
-    .option('--first-parent', 'search along first parents only: which merge brought it')
-    .option('--anew', 'search from the start, though an unfinished search of the same could go on')
+    .option('--first-parent', 'go along first parents only: which merge brought it')
+    .option('--anew', 'begin from the start, though an unfinished bisection of the same could go on')
     .option('--wait', 'wait for the machine when another session measures on it')
     .option('--json', 'print bisect.json instead of the text')
     .addHelpText(

@@ -16,8 +16,14 @@ export const holdsEngine = (root: string): boolean =>
   SOURCE_FOLDERS.every((name) => existsSync(join(root, name))) &&
   existsSync(join(root, 'native', 'CMakeLists.txt'));
 
-const holdsBuild = (folder: string): boolean =>
-  ['engine.node', 'serve'].some((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.isFile());
+/** `engine.node`, which is loaded, or a `serve` that somebody may execute. */
+function holdsBuild(folder: string): boolean {
+  const fileAt = (name: string) => {
+    const info = statSync(join(folder, name), { throwIfNoEntry: false });
+    return info?.isFile() ? info : null;
+  };
+  return fileAt('engine.node') !== null || ((fileAt('serve')?.mode ?? 0) & 0o111) !== 0;
+}
 
 /** Names of the folders just below `root` that hold a build, in order: `base` comes first, then `head`. */
 export function prebuiltFolders(root: string): string[] {
@@ -60,5 +66,5 @@ function foreignEngine(root: string): string | null {
 export const noEngine = (message: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_NO_ENGINE', message, {
     exit: 'usage',
-    hint: `Call it in a repository with native/CMakeLists.txt and kernels/, or say what to write: --engine ${engineKinds.slice(1).join(', ')}`,
+    hint: `Call it in a repository with native/CMakeLists.txt and kernels/, or say what to write: --engine ${engineKinds.filter((kind) => kind !== 'embedded').join(', ')}`,
   });

@@ -10,14 +10,12 @@ import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
 import { formatBytes, note, startProgress } from './output.js';
 
-/** The engine's own message names offset and tensor where there is one. */
-export function modelError(code: string, error: unknown, path: string): QualifyError {
+/** The engine's own message names offset and tensor where there is one, and mostly what to do; `hint` is what it does not say. */
+export function modelError(code: string, error: unknown, path: string, hint?: string): QualifyError {
   return new QualifyError(code, (error as Error).message, {
     exit: 'infrastructure',
     where: path,
-    ...(code === 'ERR_QUALIFY_MODEL_FILE' && {
-      hint: 'fetch the file again, or make one: qualify model create --out FILE',
-    }),
+    ...(hint !== undefined && { hint }),
     cause: error,
   });
 }

@@ -42,16 +42,18 @@ async function create(flags: CreateFlags, command: Command): Promise<void> {
   else answer(`${made.path}: ${formatBytes(made.sizeBytes)}, ${made.tensors} tensors, sha256 ${made.sha256}`);
 }
 
+const ANOTHER_FILE = 'qualify model create --out FILE makes a sound one';
+
 async function inspect(path: string, flags: { json: boolean }): Promise<void> {
   await requireModelFile(path);
   const addon = await requireEmbeddedAddon();
   const description = await addon.inspectModel(resolve(path), true).catch((error: unknown) => {
-    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
+    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path, ANOTHER_FILE);
   });
   const architecture = description.metadata['general.architecture'];
   if (architecture === undefined) {
     const message = 'the file names no architecture: the key general.architecture is missing';
-    throw modelError('ERR_QUALIFY_MODEL_FILE', new Error(message), path);
+    throw modelError('ERR_QUALIFY_MODEL_FILE', new Error(message), path, ANOTHER_FILE);
   }
   if (architecture !== ARCHITECTURE)
     note(
@@ -69,7 +71,7 @@ async function audit(path: string, flags: { json: boolean; threads: number }): P
   const report = await auditModel(addon, resolve(path), flags.threads, (done, total) =>
     progress.update(`auditing prompt ${done} of ${total}`, done / total),
   ).catch((error: unknown) => {
-    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path);
+    throw modelError('ERR_QUALIFY_MODEL_FILE', error, path, ANOTHER_FILE);
   });
   progress.end();
   if (flags.json) answerJson({ schemaVersion: 1, path: resolve(path), ...report });

@@ -64,8 +64,9 @@ embedded engine, healthy and with each of five planted faults, and compared as
 the matrix compares arms. Exit code 0 when each required cell catches every
 fault that strikes it; 13 when one is missed or the outputs prove nothing: then
 take longer prompts, more generated tokens, or parity exact. At parity bounded
-the matrix's other arms run healthy as well: what of the limits they take, and
-by how much each fault is beyond them, is told for each cell.
+the matrix's other arms run healthy as well, where they are of the reference's
+revision: what of the limits they take, and by how much each fault is beyond
+them, is told for each cell.
 
   qualify oracle smoke
   qualify oracle prefill-short --all --seed mine

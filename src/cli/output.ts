@@ -45,6 +45,9 @@ interface Progress {
 const REDRAW_MS = 100;
 const PLAIN_STEP = 0.25;
 
+const writeLine = (stream: NodeJS.WriteStream, text: string): boolean =>
+  stream.write(inert(`${printable(text)}\n`));
+
 function onTerminal(stream: NodeJS.WriteStream): Progress {
   let drawnAt = Number.NEGATIVE_INFINITY;
   const clear = () => stream.write('\r\u001b[2K');
@@ -58,7 +61,7 @@ function onTerminal(stream: NodeJS.WriteStream): Progress {
     },
     end(text) {
       if (drawnAt > Number.NEGATIVE_INFINITY) clear();
-      if (text !== undefined) stream.write(inert(`${printable(text)}\n`));
+      if (text !== undefined) writeLine(stream, text);
     },
   };
 }
@@ -74,10 +77,10 @@ function inLog(stream: NodeJS.WriteStream): Progress {
       last = share;
       if (share < next) return;
       next = (Math.floor(share / PLAIN_STEP) + 1) * PLAIN_STEP;
-      stream.write(inert(`${printable(text)}\n`));
+      writeLine(stream, text);
     },
     end(text) {
-      if (text !== undefined) stream.write(inert(`${printable(text)}\n`));
+      if (text !== undefined) writeLine(stream, text);
     },
   };
 }

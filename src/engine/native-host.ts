@@ -39,7 +39,7 @@ async function serve(options: HostOptions): Promise<void> {
   process.on('SIGINT', () => void end());
   await app.listen({ host: options.host, port: options.port });
   const [description, sha256] = await Promise.all([
-    options.checkValues ? addon.inspectModel(options.modelPath, true) : addon.inspectModel(options.modelPath),
+    addon.inspectModel(options.modelPath, options.checkValues),
     sha256File(options.modelPath),
   ]);
   const opened = await addon.open(options.modelPath, {

@@ -27,11 +27,17 @@ export async function headOf(repository: string, name: string): Promise<GateDeci
   return { commit, tree };
 }
 
-/** The base by name, or the main branch as the remote has it. @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64) */
-export async function baseOf(repository: string, name: string | undefined): Promise<GateDecision['base']> {
+/**
+ * The base by name, or the main branch as the remote has it. `ref` is what git is to be asked about: of the main branch its name in full.
+ * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64)
+ */
+export async function baseOf(
+  repository: string,
+  name: string | undefined,
+): Promise<GateDecision['base'] & { ref: string }> {
   for (const branch of name === undefined ? MAIN_BRANCHES : [{ name, ref: name }]) {
     const commit = await commitAt(repository, branch.ref);
-    if (commit !== null) return { branch: branch.name, commit };
+    if (commit !== null) return { branch: branch.name, commit, ref: branch.ref };
   }
   if (name !== undefined) throw noCommit(repository, name);
   throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');

@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { counted } from '../counted.js';
+import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { commitsBehind, headOf, repositoryAt } from './commits.js';
 import { parsePolicy } from './policy-file.js';
@@ -27,11 +28,10 @@ export async function requireFreshBase({ folder, base, tip, policy }: BaseAsked)
   const { commit } = await headOf(repository, tip);
   const behind = await commitsBehind(repository, base, commit, [path, trust]);
   if (behind !== null && behind <= baseDrift) return;
-  const short = base.slice(0, 12);
   const why =
     behind === null
-      ? `The base ${short} is no commit of ${tip}`
-      : `The base ${short} is ${counted(behind, 'commit')} behind ${tip}, and the policy allows ${baseDrift}`;
+      ? `The base ${short(base)} is no commit of ${tip}`
+      : `The base ${short(base)} is ${counted(behind, 'commit')} behind ${tip}, and the policy allows ${baseDrift}`;
   throw new QualifyError('ERR_QUALIFY_BASE_MOVED', `${why}: no run of it would count (base-moved).`, {
     exit: 'usage',
     where: policy.path,

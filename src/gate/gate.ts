@@ -43,14 +43,14 @@ export async function gather(options: GateOptions): Promise<GateInput> {
   const { onProgress } = options;
   const repository = await repositoryAt(options.repository);
   const head = await headOf(repository, options.head);
-  const base = await baseOf(repository, options.base);
+  const { ref, ...base } = await baseOf(repository, options.base);
   const rules = await readRules({
     repository,
     path: options.policy,
     baseCommit: base.commit,
     fromDisk: options.policyFromDisk,
   });
-  const branch = await branchOf(repository, base.branch);
+  const branch = await branchOf(repository, ref);
   if (branch !== null && branch !== rules.policy.base) {
     const said = options.base === undefined ? base.branch : `--base ${base.branch}`;
     throw policyFailed(

@@ -4,7 +4,7 @@ import { short } from '../digest.js';
 import type { Fingerprint } from '../machine/fingerprint.js';
 import { firstJsonDifference } from '../manifest/json-difference.js';
 import type { Matrix } from '../matrix/schema.js';
-import { buildPlan, voidRoundsOf } from '../plan/build.js';
+import { buildPlan, fairVoidShareOf } from '../plan/build.js';
 import { ontoRevisionsOf } from '../plan/from-matrix.js';
 import type { Plan } from '../plan/schema.js';
 import type { CellVerdict, Comparison } from '../verdict/schema.js';
@@ -90,7 +90,7 @@ function differenceFrom(matrix: Matrix, plan: Plan): string | null {
     firstJsonDifference(looks, matrix.protocol.looks) !== null;
   const rounds = isAsked ? { rounds: looks[0] ?? 1 } : {};
   const { session, seed } = plan;
-  const expected = buildPlan(matrix, { session, seed, voidRounds: voidRoundsOf(plan), ...rounds });
+  const expected = buildPlan(matrix, { session, seed, voidShare: fairVoidShareOf(plan), ...rounds });
   return firstJsonDifference(whatDecides(plan), whatDecides(expected));
 }
 

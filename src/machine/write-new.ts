@@ -46,6 +46,13 @@ const startOf = (name: string): string =>
     .toString()
     .replace(/\uFFFD+$/, '');
 
+/** How the name of a file begins while it is made, beside where it is to be: hidden, and named after what it is to become. */
+export const partialPrefix = (name: string): string => `.${startOf(name)}.partial-`;
+
+/** Where a file is made before it is placed: hidden, named after what it is to become, and never the same twice. */
+export const partialPath = (path: string): string =>
+  join(dirname(resolve(path)), partialPrefix(basename(path)) + randomBytes(6).toString('hex'));
+
 /** Makes a file whole beside its path and then places it. Of one that is not finished nothing stays, whatever ends the harness. */
 export async function writeBeside<T>(
   path: string,
@@ -55,11 +62,7 @@ export async function writeBeside<T>(
   const rethrow = (error: unknown): never => {
     throw explain?.(error) ?? error;
   };
-  // Hidden, and named after what it is to become.
-  const partial = join(
-    dirname(resolve(path)),
-    `.${startOf(basename(path))}.partial-${randomBytes(6).toString('hex')}`,
-  );
+  const partial = partialPath(path);
   // Before the file is there: a signal may come in the same millisecond.
   const dismissGuard = guardPath(partial);
   try {

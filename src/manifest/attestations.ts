@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { conform } from '../faults.js';
 import { readBounded } from '../machine/read-bounded.js';
-import { openEnvelope, readEnvelope } from './envelope.js';
+import { openEnvelope, readEnvelope, type SealedPayload } from './envelope.js';
 import { invalid } from './invalid.js';
 import type { PublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
@@ -17,7 +17,8 @@ const NEWLINE = 0x0a;
 /**
  * The summaries in files, by the keys of a policy. Lines by other keys, and statements of other kinds, count for nothing and are passed
  * over; a line that names a key of the policy and is not signed by it is an error.
- * @throws ERR_QUALIFY_ATTESTATIONS (exit 64) for a file that cannot be read, ERR_QUALIFY_INVALID (exit 16) that names file and line
+ * @throws ERR_QUALIFY_ATTESTATIONS (exit 64) for a file that cannot be read or has a line that is no envelope, ERR_QUALIFY_INVALID (exit 16)
+ *   for one whose signature or statement does not hold; both name file and line
  */
 export async function readAttestations(
   paths: readonly string[],
@@ -31,7 +32,7 @@ export function parseAttestations(bytes: Buffer, file: string, keys: readonly Pu
   try {
     return readLines(bytes, file, keys);
   } catch (cause) {
-    if (!(cause instanceof QualifyError)) throw cause;
+    if (!(cause instanceof QualifyError) || cause.exit === 'usage') throw cause;
     // The file is whoever verifies', and says nothing against the run.
     throw new QualifyError(cause.code, cause.message, {
       exit: cause.exit,
@@ -43,7 +44,7 @@ export function parseAttestations(bytes: Buffer, file: string, keys: readonly Pu
 }
 
 function readLines(bytes: Buffer, file: string, keys: readonly PublicKey[]): Attestation[] {
-  if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw invalid(file, 'has no line that ends');
+  if (bytes.length === 0 || bytes.at(-1) !== NEWLINE) throw unusable(file, `${file} has no line that ends`);
   const found: Attestation[] = [];
   for (let start = 0, line = 1; start < bytes.length; line += 1) {
     const end = bytes.indexOf(NEWLINE, start) + 1;
@@ -60,7 +61,7 @@ function readLine(
   keys: readonly PublicKey[],
 ): Attestation | null {
   const { file, line } = place;
-  const sealed = readEnvelope(bytes, place);
+  const sealed = readLineEnvelope(bytes, place);
   const key = keys.find(({ keyId }) => keyId === sealed.claimedKeyId);
   if (!key) return null;
   const payload = openEnvelope(sealed, key, () => invalid(file, `line ${line} is by another key`));
@@ -76,19 +77,25 @@ function readLine(
   return { key, manifestSha256: manifest.digest.sha256, policySha256: policy.digest.sha256, timeVerified };
 }
 
+/** What is no envelope was never signed: another file was given than was meant. */
+function readLineEnvelope(bytes: Buffer, place: { file: string; line: number }): SealedPayload {
+  try {
+    return readEnvelope(bytes, place);
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    throw unusable(place.file, cause.message, cause);
+  }
+}
+
 const readBytes = (path: string): Buffer =>
-  readBounded(
-    path,
-    MAXIMUM_BYTES,
-    (why, cause) =>
-      new QualifyError(
-        'ERR_QUALIFY_ATTESTATIONS',
-        `the attestations ${path} cannot be used: the file ${why}`,
-        {
-          exit: 'usage',
-          where: path,
-          hint: 'Give a file that `qualify verify RUN --attest FILE` has written.',
-          cause,
-        },
-      ),
+  readBounded(path, MAXIMUM_BYTES, (why, cause) =>
+    unusable(path, `the attestations ${path} cannot be used: the file ${why}`, cause),
   );
+
+const unusable = (file: string, message: string, cause?: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_ATTESTATIONS', message, {
+    exit: 'usage',
+    where: file,
+    hint: 'The run is not at fault: give a file that `qualify verify RUN --attest FILE` has written, or leave this one out.',
+    cause,
+  });

@@ -64,9 +64,15 @@ export async function checkInThread(
   return answer && { files: index.size, bytes: answer.bytes, kept: keptOf(answer, index) };
 }
 
-function askThread(task: ClosedSetTask): Promise<ClosedSetAnswer | null> {
+async function askThread(task: ClosedSetTask): Promise<ClosedSetAnswer | null> {
+  let thread: Worker;
+  try {
+    thread = new Worker(new URL('./closed-set-thread.js', import.meta.url), { workerData: task });
+  } catch {
+    // What a thread that ends at once is: no answer.
+    return null;
+  }
   return new Promise((resolve) => {
-    const thread = new Worker(new URL('./closed-set-thread.js', import.meta.url), { workerData: task });
     thread.once('message', (message: unknown) => resolve(answerSchema.safeParse(message).data ?? null));
     thread.once('error', () => resolve(null));
     thread.once('exit', () => resolve(null));

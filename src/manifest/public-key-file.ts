@@ -6,21 +6,29 @@ import { type PublicKey, parsePublicKey } from './public-key.js';
 /** No key comes near it, whatever its comment. */
 const MOST_BYTES = 64 * 1024;
 
-/** Reads a `.pub.pem` or `.pub` file. @throws ERR_QUALIFY_KEY_FILE (exit 64), ERR_QUALIFY_PUBLIC_KEY (exit 16) */
+/** Reads a `.pub.pem` or `.pub` file. @throws ERR_QUALIFY_KEY_FILE (exit 64) when it cannot be read, or holds no key that is used */
 export async function readPublicKey(path: string): Promise<PublicKey> {
-  const bytes = readBounded(
-    path,
-    MOST_BYTES,
-    (why, cause) =>
-      new QualifyError('ERR_QUALIFY_KEY_FILE', `the key ${path} ${why}`, {
-        exit: 'usage',
-        where: path,
-        hint: 'Give a .pub.pem file, a .pub file, or a fingerprint such as SHA256:…',
-        cause,
-      }),
-  );
-  return parsePublicKey(bytes.toString('utf8'), path);
+  const bytes = readBounded(path, MOST_BYTES, (why, cause) => unusable(path, `the key ${path} ${why}`, cause));
+  const text = bytes.toString('utf8');
+  try {
+    return parsePublicKey(text, path);
+  } catch (cause) {
+    if (!(cause instanceof QualifyError)) throw cause;
+    const isPrivate = PRIVATE.test(text);
+    // The file is the caller's, and says nothing against a run.
+    throw unusable(path, isPrivate ? `${path} holds a private key, not a public one` : cause.message, cause);
+  }
 }
+
+const PRIVATE = /^-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/;
+
+const unusable = (path: string, message: string, cause: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_KEY_FILE', message, {
+    exit: 'usage',
+    where: path,
+    hint: 'Give a .pub.pem file, a .pub file, or a fingerprint such as SHA256:…; `qualify keys list` has those that you keep.',
+    cause,
+  });
 
 /** Whether a text is the name of a key, as `ssh-keygen -lf` prints it. */
 export const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{43}$/.test(text);

@@ -7,7 +7,7 @@ import { conform } from '../faults.js';
 import type { Entry } from '../journal/entries.js';
 import { breachesOf } from '../matrix/rules.js';
 import { type Matrix, matrixSchema } from '../matrix/schema.js';
-import { buildPlan, planDigest, voidRoundsOf } from '../plan/build.js';
+import { buildPlan, planDigest, voidShareOf } from '../plan/build.js';
 import { promptShapes } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import { invalid } from './invalid.js';
@@ -79,7 +79,7 @@ function rebuild(plan: Plan): void {
   const made = buildPlan(matrix, {
     session,
     seed,
-    voidRounds: voidRoundsOf(plan),
+    voidShare: voidShareOf(plan),
     ...(leftOut && { leftOut }),
     ...(challenge && { challenge }),
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { replaceFile } from '../machine/replace-file.js';
+import { partialPrefix } from '../machine/write-new.js';
 import { planDigest } from '../plan/build.js';
 import { buildStatement } from './build-statement.js';
 import {
@@ -63,7 +64,9 @@ const notSealed = (path: string, cause: unknown): QualifyError =>
   });
 
 /** Whether a file of a run folder is a manifest on its way: a machine that lost its power meanwhile leaves it, and the run is resumed. */
-export const isPartialManifest = (name: string): boolean => name.includes(`${MANIFEST_FILE}.partial`);
+export const isPartialManifest = (name: string): boolean =>
+  // The second is what earlier versions called it.
+  name.startsWith(partialPrefix(MANIFEST_FILE)) || name === `${MANIFEST_FILE}.partial`;
 
 async function describeEvidence(
   runFolder: string,

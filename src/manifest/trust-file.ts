@@ -38,7 +38,7 @@ const readJson = (bytes: Uint8Array, file: string): unknown =>
     file,
     maximumBytes: MAXIMUM_BYTES,
     maximumDepth: MAXIMUM_DEPTH,
-    refuse: (why) => malformed(file, `it ${why}`),
+    refuse: (why, cause) => malformed(file, `it ${why}`, cause),
   });
 
 /** Reads a policy. @throws ERR_QUALIFY_TRUST_FILE (exit 64) when it cannot be read, and as `parseTrustPolicy` does */
@@ -88,7 +88,7 @@ export function keyOf(entry: TrustedKey, file: string, place: string): PublicKey
     return parsePublicKey(entry.publicKey, `${place}.publicKey`);
   } catch (cause) {
     if (!(cause instanceof QualifyError)) throw cause;
-    throw malformed(file, cause.message);
+    throw malformed(file, cause.message, cause);
   }
 }
 
@@ -100,11 +100,13 @@ function checkRoles({ roles, machines, notBefore, notAfter }: TrustedKey, file: 
     throw malformed(file, `${place} counts from ${notBefore} to ${notAfter}: never`);
 }
 
-const malformed = (file: string, problem: string): QualifyError => noPolicy(file, ` ${problem}`);
+const malformed = (file: string, problem: string, cause?: unknown): QualifyError =>
+  noPolicy(file, ` ${problem}`, cause);
 
-const noPolicy = (file: string, faults: string): QualifyError =>
+const noPolicy = (file: string, faults: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_TRUST_POLICY', `${file} is no trust policy:${faults}`, {
     exit: 'usage',
     where: file,
     hint: 'docs/trust.md has the format; `qualify keys add`, `rotate` and `revoke` write it.',
+    cause,
   });

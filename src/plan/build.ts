@@ -24,9 +24,12 @@ interface PlanOptions {
   leftOut?: readonly string[];
   /** What the run answers; `seed` must be its `challengeSeed`. */
   challenge?: Challenge;
-  /** What becomes of a round that telemetry voids; `kept` makes a plan as older versions did. Default `repeated`. */
-  voidRounds?: 'repeated' | 'kept';
+  /** Share of rounds that may be void and measured again; null makes a plan as older versions did. Default `VOID_SHARE`. */
+  voidShare?: number | null;
 }
+
+/** Share of the rounds of a look that new plans let be void and measured again. */
+export const VOID_SHARE = 0.1;
 
 /**
  * One-sided level of each look. Four looks at .0194 (Pocock) keep the chance of any false call at .05; fewer looks keep
@@ -45,6 +48,7 @@ function withoutCap(cell: Cell, rounds: number | undefined): Cell {
  * @throws QualifyError `ERR_QUALIFY_ROUNDS` (exit 64) for a number of rounds that cannot be balanced.
  */
 export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
+  const { voidShare = VOID_SHARE } = options;
   const looks = options.rounds === undefined ? matrix.protocol.looks : [options.rounds];
   const [unbalanced] = lookBreaches(looks);
   if (unbalanced !== undefined)
@@ -90,15 +94,21 @@ export function buildPlan(matrix: Matrix, options: PlanOptions): Plan {
       looks,
       levelPerLook: levelPerLook(looks.length),
       interval: matrix.protocol.interval,
-      ...(options.voidRounds !== 'kept' && { voidRounds: 'repeated' }),
+      ...(voidShare !== null && { voidShare }),
     },
     ...(matrix.design !== undefined && { design: matrix.design }),
   });
 }
 
 /** What makes a plan again say of void rounds what it says. */
-export const voidRoundsOf = ({ decision }: Pick<Plan, 'decision'>): 'repeated' | 'kept' =>
-  decision.voidRounds ?? 'kept';
+export const voidShareOf = ({ decision }: Pick<Plan, 'decision'>): number | null =>
+  decision.voidShare ?? null;
+
+/** As `voidShareOf`, and no more than plans of this version have: a larger share is the choice of somebody who measures. */
+export function fairVoidShareOf(plan: Pick<Plan, 'decision'>): number | null {
+  const share = voidShareOf(plan);
+  return share === null ? null : Math.min(share, VOID_SHARE);
+}
 
 /** Digest of a plan (RFC 8785): the first line of its journal. */
 export const planDigest = (plan: Plan): string => canonicalDigest(plan);

@@ -3,7 +3,7 @@ import { matrixDigest } from '../matrix/digest.js';
 import type { RevisionArm } from '../matrix/lever-off.js';
 import type { Matrix } from '../matrix/schema.js';
 import { withRevisions } from '../matrix/with-revisions.js';
-import { buildPlan, planDigest, voidRoundsOf } from './build.js';
+import { buildPlan, fairVoidShareOf, planDigest } from './build.js';
 import type { Plan } from './schema.js';
 
 /** The matrix put onto the plan's own revisions, as `qualify pr` and `qualify compare` do. */
@@ -26,6 +26,6 @@ export function followsFromMatrix(plan: Plan, matrix: Matrix): boolean {
   );
   if (made === undefined) return false;
   const { session, seed, challenge } = plan;
-  const options = { session, seed, voidRounds: voidRoundsOf(plan), ...(challenge && { challenge }) };
+  const options = { session, seed, voidShare: fairVoidShareOf(plan), ...(challenge && { challenge }) };
   return planDigest(buildPlan(made, options)) === planDigest(plan);
 }

@@ -74,8 +74,11 @@ export const planSchema = z.strictObject({
     /** One-sided nominal level of each look. */
     levelPerLook: z.number(),
     interval: z.enum(['t', 'walsh']),
-    /** A round that telemetry voids is measured again, within `limits.voidShare`; absent in older plans, where it contaminates. */
-    voidRounds: z.literal('repeated').optional(),
+    /**
+     * Share of the rounds of a look that may be void by telemetry and measured again; one may always be. Absent in older plans, where such a
+     * round contaminates.
+     */
+    voidShare: z.number().min(0).max(1).optional(),
   }),
   /** Absent unless the session is an ablation. */
   design: designSchema.optional(),

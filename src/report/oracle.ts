@@ -69,8 +69,17 @@ function roomLines(cells: readonly CellGrade[]): string[] {
   });
 }
 
-/** The table, what each fault is, and the findings. `seed` makes the same prompts again. */
-export function describeOracle(oracle: OracleGrade, of: { name: string; seed: string }): string {
+function notRunLines(arms: readonly string[]): string[] {
+  if (arms.length === 0) return [];
+  const text = `Not run: ${arms.join(', ')}. All launches are of one build, and these are of another revision than the reference: whether they keep the limits, a session shows.`;
+  return ['', ...wrap(plainText(text), WIDTH)];
+}
+
+/** The table, what each fault is, and the findings. `seed` makes the same prompts again; arms that are `notRun` are named. */
+export function describeOracle(
+  oracle: OracleGrade & { notRun: readonly string[] },
+  of: { name: string; seed: string },
+): string {
   const heading = [
     'cell, prompt',
     'out',
@@ -106,6 +115,7 @@ export function describeOracle(oracle: OracleGrade, of: { name: string; seed: st
     ),
     ...faults,
     ...(room.length === 0 ? [] : ['', 'Distance in limits; beyond 1 parity fails:', ...room]),
+    ...notRunLines(oracle.notRun),
     ...(reached.length + oracle.findings.length > 0 ? [''] : []),
     ...reached,
     ...oracle.findings.flatMap(({ message }) => wrap(plainText(message), WIDTH)),

@@ -1,6 +1,7 @@
 /** A plan as people read it. */
 
 import { fewestRounds } from '../analysis/effect.js';
+import { bearableVoids } from '../analysis/void-rounds.js';
 import { counted } from '../counted.js';
 import { plantedText } from '../matrix/planted.js';
 import { planDigest } from '../plan/build.js';
@@ -63,6 +64,13 @@ function nullArm({ protocol: { nullRounds } }: Plan, { nullArm: cost }: Estimate
   return [['null arm', text]];
 }
 
+function ofVoidRounds(plan: Plan): [string, string][] {
+  if (plan.decision.voidShare === undefined) return [];
+  const rounds = plan.rounds.length;
+  const text = `one that telemetry voids is measured again, all its arms: at most ${bearableVoids(plan, rounds)} of ${counted(rounds, 'round')}`;
+  return [['void rounds', text]];
+}
+
 function ablated({ design }: Plan): [string, string][] {
   if (design === undefined) return [];
   const switches = design.factors.map(({ switch: name, low, high }) => `${name} ${low} or ${high}`);
@@ -110,6 +118,7 @@ export function describePlan(plan: Plan, cost: Estimate, warnings: readonly stri
       'decision',
       `${decision.rule} by ${protocol.clock} time, ${looksText(decision.looks)}, ${decision.interval} bounds at one-sided ${decision.levelPerLook}; parity ${protocol.parity}`,
     ],
+    ...ofVoidRounds(plan),
     ...ablated(plan),
     ...simulated(plan),
     ...tooFew(plan),

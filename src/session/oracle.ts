@@ -13,13 +13,14 @@ import { guardPath } from '../machine/guard.js';
 import { takeMachineLock } from '../machine/lock.js';
 import { makeTemporaryFolder } from '../make-folder.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
-import { NO_FAULT, type PlantedFault, perFault, plantedFaults } from '../plan/planted-faults.js';
+import { NO_FAULT, perFault } from '../plan/planted-faults.js';
 import type { Plan } from '../plan/schema.js';
 import { type EngineBuild, embeddedBuild } from '../revision/build-cache.js';
 import { describeBuild } from '../revision/build-process.js';
 import type { SessionProgress } from './context.js';
 import { leaveNothingBehind } from './leave-nothing.js';
 import { findModel } from './model.js';
+import { type Fault, type OracleLaunch, oracleLaunches } from './oracle-launches.js';
 import type { AskedCell, AskedPrompt } from './oracle-prompts.js';
 
 interface OracleOptions {
@@ -31,15 +32,8 @@ interface OracleOptions {
   signal: AbortSignal;
 }
 
-type Fault = PlantedFault | typeof NO_FAULT;
-
-/** One process: the reference, healthy or with a fault, or another arm, which is healthy. */
-interface Run {
-  /** Null for the reference. */
-  arm: string | null;
-  fault: Fault;
-  switches: Readonly<Record<string, string>>;
-}
+/** A grade, and the arms that it says nothing of because the build that is launched is of another revision. */
+type OracleAnswer = OracleGrade & { notRun: string[] };
 
 /** By id of the prompt. */
 type Outputs = ReadonlyMap<string, OracleOutput & { struck: number }>;
@@ -52,7 +46,7 @@ const STRUCK = 'fault.struck';
  * does not show in its bits.
  * @throws QualifyError when a build, a model or a launch fails, or another session holds the machine.
  */
-export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
+export async function runOracle(options: OracleOptions): Promise<OracleAnswer> {
   leaveNothingBehind();
   const { plan, cells, progress, signal } = options;
   const lock = await takeMachineLock({
@@ -66,18 +60,19 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
   try {
     const build = await buildOwn(progress, signal);
     const model = await findModel({ plan, progress, signal });
-    const runs = runsOf(plan);
-    const outputs = new Map<Run, Outputs>();
-    for (const run of runs) {
-      const place = { folder: join(folder, String(outputs.size)), done: outputs.size, of: runs.length };
-      outputs.set(run, await outputsWith(options, build, model.path, run, place));
+    const { launches, notRun } = oracleLaunches(plan);
+    const outputs = new Map<OracleLaunch, Outputs>();
+    for (const [index, one] of launches.entries()) {
+      const own = join(folder, `${index}-${one.arm ?? one.fault}`);
+      const place = { folder: own, done: index, of: launches.length };
+      outputs.set(one, await outputsWith(options, build, model.path, one, place));
     }
     const rule = {
       level: plan.protocol.parity,
       bounded: plan.protocol.bounded,
       minimumOutputTokens: plan.protocol.minimumOutputTokens,
     };
-    return gradeOracle(rule, withOutputs(cells, outputs));
+    return { ...gradeOracle(rule, withOutputs(cells, outputs)), notRun };
   } catch (error) {
     throw withItsFile(error, folder);
   } finally {
@@ -85,20 +80,6 @@ export async function runOracle(options: OracleOptions): Promise<OracleGrade> {
     dismissGuard();
     await lock.release();
   }
-}
-
-/** The reference, healthy and with each fault; at level bounded the other arms of its engine as well, which differ by design. */
-function runsOf({ arms, protocol }: Plan): Run[] {
-  const [reference, ...others] = arms.filter(({ engine }) => engine === 'embedded');
-  const switches = reference?.switches ?? {};
-  const spoilt = ([NO_FAULT, ...plantedFaults] as const).map(
-    (fault): Run => ({ arm: null, fault, switches }),
-  );
-  const compared = protocol.parity === 'bounded' ? others.filter(({ control }) => control === undefined) : [];
-  return [
-    ...spoilt,
-    ...compared.map(({ name, switches }): Run => ({ arm: name, fault: NO_FAULT, switches })),
-  ];
 }
 
 const TAIL_LINES = 20;
@@ -127,12 +108,12 @@ function buildOwn(progress: SessionProgress, signal: AbortSignal): Promise<Engin
   });
 }
 
-/** Every prompt in one process. */
+/** Every prompt in one launch. */
 async function outputsWith(
   { plan, cells, progress, signal }: OracleOptions,
   build: EngineBuild,
   modelPath: string,
-  { arm, fault, switches }: Run,
+  { arm, fault, switches, arguments: further }: OracleLaunch,
   { folder, done, of }: { folder: string; done: number; of: number },
 ): Promise<Outputs> {
   const evidence = new EvidenceFolder(folder);
@@ -147,7 +128,7 @@ async function outputsWith(
     plantedSlowdownPercent: undefined,
     inherited: inheritedVariables(),
     switches,
-    arguments: fault === NO_FAULT ? [] : ['--plant-fault', fault],
+    arguments: [...further, ...(fault === NO_FAULT ? [] : ['--plant-fault', fault])],
     threads: plan.engine.threads,
     cpus: plan.engine.cpus,
     contextTokens: Math.max(...longest),
@@ -204,15 +185,15 @@ function requireFault({ witness }: RunningEngine, fault: Fault): void {
   );
 }
 
-function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<Run, Outputs>): OracleCell[] {
-  const runs = [...outputs];
+function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<OracleLaunch, Outputs>): OracleCell[] {
+  const launches = [...outputs];
   const outputIn = (of: Outputs | undefined, id: string) => {
     const output = of?.get(id);
-    if (output === undefined) throw new Error(`prompt ${id} was not answered in each process`);
+    if (output === undefined) throw new Error(`prompt ${id} was not answered in each launch`);
     return output;
   };
   const reference = (wanted: Fault, id: string) =>
-    outputIn(runs.find(([{ arm, fault }]) => arm === null && fault === wanted)?.[1], id);
+    outputIn(launches.find(([{ arm, fault }]) => arm === null && fault === wanted)?.[1], id);
   return cells.map(({ cell, required, prompts }) => ({
     cell,
     required,
@@ -222,7 +203,7 @@ function withOutputs(cells: readonly AskedCell[], outputs: ReadonlyMap<Run, Outp
       long,
       healthy: reference(NO_FAULT, id),
       arms: Object.fromEntries(
-        runs.flatMap(([{ arm }, of]) => (arm === null ? [] : [[arm, outputIn(of, id)]])),
+        launches.flatMap(([{ arm }, of]) => (arm === null ? [] : [[arm, outputIn(of, id)]])),
       ),
       faulty: perFault((fault) => reference(fault, id)),
     })),

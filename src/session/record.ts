@@ -1,5 +1,4 @@
 /** A session between its plan and its end: what was built, launched and seen goes into the journal, and so does what broke. */
-import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { explainDiskFull } from '../disk-full.js';
 import { EmbeddedEngine } from '../engine/adapters/embedded.js';
@@ -11,8 +10,8 @@ import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import { EvidenceFolder } from '../journal/evidence.js';
 import { Journal } from '../journal/journal.js';
-import { writeWhole } from '../journal/write-whole.js';
 import { fingerprint } from '../machine/fingerprint.js';
+import { replaceFileSync } from '../machine/replace-file.js';
 import { Telemetry } from '../machine/telemetry.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
 import type { EngineName } from '../matrix/engines.js';
@@ -35,19 +34,8 @@ interface SessionSources {
 }
 
 /** Writes the plan, whole or not at all: a run folder that has it can be resumed. */
-export function writePlan(runFolder: string, plan: Plan): void {
-  const path = join(runFolder, PLAN_FILE);
-  const file = openSync(`${path}.partial`, 'w', 0o644);
-  try {
-    writeWhole(file, Buffer.from(`${JSON.stringify(plan, null, 2)}\n`));
-    fsyncSync(file);
-  } catch (error) {
-    throw explainDiskFull(error, path);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.partial`, path);
-}
+export const writePlan = (runFolder: string, plan: Plan): void =>
+  replaceFileSync(join(runFolder, PLAN_FILE), `${JSON.stringify(plan, null, 2)}\n`);
 
 /** Begins the journal of a plan and does all of it. Answers what ended it early; a bug of ours is thrown once the journal is closed. */
 export function record(

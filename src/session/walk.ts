@@ -52,9 +52,8 @@ function voidRound({ plan, journal, progress }: SessionContext, round: number): 
   const due = dueVoid(plan, journal.entries);
   if (due?.round !== round) return false;
   journal.append({ kind: 'void', ...due });
-  const [why = ''] = voidRounds(journal.entries)
-    .slice(-1)
-    .map((own) => voidText(plan, journal.entries, own));
+  const last = voidRounds(journal.entries).at(-1);
+  const why = last === undefined ? '' : voidText(plan, journal.entries, last);
   progress.note(`round ${round + 1} is measured again, all its arms: ${why}`);
   return true;
 }

@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { eventually, nothingRunsOf } from '../support/eventually.js';
 import { Repository } from '../support/repository.js';
 import { Home, type StartedCli } from '../support/run-cli.js';
-
-const PATIENCE_MS = 60_000;
-
-async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!holds() && performance.now() < deadline) await sleep(20);
-}
 
 const worktrees = (home: Home): string[] => {
   const folder = home.path('cache', 'qualify', 'worktrees');
@@ -34,15 +26,14 @@ async function building(
   repository.commit('a build that hangs');
   const args = ['compare', 'HEAD', 'worktree', '--matrix', home.fakeMatrix(), '--out', home.path('run')];
   const started = home.start(args, { cwd: repository.folder });
-  await eventually(() => existsSync(witness) || started.child.exitCode !== null);
+  await eventually(() => existsSync(witness) || started.child.exitCode !== null, 'the build has begun');
   assert.equal(started.child.exitCode, null, started.stderr());
   assert.equal(worktrees(home).length, 2, 'a folder and its owner file');
   return { home, repository, started };
 }
 
 async function assertNothingRuns(home: Home): Promise<void> {
-  await eventually(() => processesWithVariable(home.mark).length === 0);
-  assert.deepEqual(processesWithVariable(home.mark), []);
+  await nothingRunsOf(home);
   assert.deepEqual(readdirSync(home.path('tmp')), []);
 }
 
@@ -67,7 +58,7 @@ describe('a session that is ended while it builds', () => {
     const builds = home.path('cache', 'qualify', 'builds');
     const isClean = () =>
       listed(repository) === 1 && readdirSync(builds).length === 0 && worktrees(home).length === 0;
-    await eventually(isClean);
+    await eventually(isClean, 'worktree and build are gone');
     assert.deepEqual(readdirSync(builds), []);
     assert.deepEqual(worktrees(home), []);
     assert.equal(listed(repository), 1);

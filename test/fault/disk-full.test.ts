@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parseJournal } from '../../src/journal/read.js';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { Repository } from '../support/repository.js';
 import { Home } from '../support/run-cli.js';
 
@@ -25,7 +25,7 @@ for (const [name, place] of Object.entries(places)) {
     assert.match(result.stderr, /The disk is full[\s\S]*at: .*run[\s\S]*next: Free some space/);
     assert.equal(result.stderr.match(/code: /g)?.length, 1, result.stderr);
     assert.doesNotMatch(result.stderr, /\n\s+at .*\.js:\d+/);
-    assert.deepEqual(processesWithVariable(home.mark), []);
+    await nothingRunsOf(home);
     const text = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
     assert.ok(parseJournal(text, 'journal.jsonl').length >= 3);
   });

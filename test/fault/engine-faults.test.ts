@@ -1,7 +1,7 @@
 /** Engines that misbehave end as verdicts, never as a crash of ours, and leave nothing running. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
 interface Expectation {
@@ -71,7 +71,7 @@ describe('engine faults', () => {
 
       assert.equal(verdict.exitCode, result.exitCode);
       if (reason !== undefined && !spoilt) assert.ok(verdict.reasons.some(({ code }) => code === reason));
-      assert.deepEqual(processesWithVariable(home.mark), []);
+      await nothingRunsOf(home);
     });
   }
 });

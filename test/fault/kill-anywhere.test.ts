@@ -10,12 +10,12 @@ import { launchUnderWay, lostLaunches, standingEntries } from '../../src/analysi
 import type { Entry } from '../../src/journal/entries.js';
 import { readCutJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
-import { processesWithVariable } from '../../src/machine/procfs.js';
 import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { replayPlan } from '../../src/manifest/replay-plan.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { placesOf } from '../../src/plan/launch-name.js';
 import { type Plan, planSchema } from '../../src/plan/schema.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
 const KILLS = Number(process.env.QUALIFY_TEST_KILLS ?? 200);
@@ -161,9 +161,7 @@ async function assertWhole(home: Home, kills: number): Promise<void> {
     lostLaunches(entries).length > 1,
   );
 
-  const deadline = performance.now() + PATIENCE_MS;
-  while (processesWithVariable(home.mark).length > 0 && performance.now() < deadline) await sleep(20);
-  assert.deepEqual(processesWithVariable(home.mark), []);
+  await nothingRunsOf(home);
   assert.deepEqual(readdirSync(home.path('tmp')), []);
   const lock = await takeMachineLock({ what: 'test', wait: false, address: `\0test ${home.folder}` });
   await lock.release();

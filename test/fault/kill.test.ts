@@ -6,21 +6,13 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { eventually, nothingRunsOf } from '../support/eventually.js';
 import { Home, type StartedCli } from '../support/run-cli.js';
-
-const PATIENCE_MS = 20_000;
 
 function newHome(t: TestContext): Home {
   const home = new Home();
   t.after(() => home.remove());
   return home;
-}
-
-/** Polls until `holds`; a test that waits in vain fails by what it then asserts. */
-async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!holds() && performance.now() < deadline) await sleep(20);
 }
 
 const linesOf = (home: Home): number => {
@@ -46,8 +38,7 @@ const isOpen = (port: number): Promise<boolean> =>
   });
 
 async function assertNothingLeft(home: Home): Promise<void> {
-  await eventually(() => processesWithVariable(home.mark).length === 0);
-  assert.deepEqual(processesWithVariable(home.mark), []);
+  await nothingRunsOf(home);
   assert.deepEqual(readdirSync(home.path('tmp')), []);
   for (const port of portsOf(home)) assert.equal(await isOpen(port), false, `port ${port}`);
   const lock = await takeMachineLock({ what: 'test', wait: false, address: `\0test ${home.folder}` });
@@ -58,7 +49,10 @@ async function assertNothingLeft(home: Home): Promise<void> {
 async function startUntil(home: Home, lines: number, head: Record<string, string> = {}): Promise<StartedCli> {
   const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400', ...head } }, { looks: [24] });
   const started = home.start(['run', matrix, '--out', 'run']);
-  await eventually(() => linesOf(home) >= lines || started.child.exitCode !== null);
+  await eventually(
+    () => linesOf(home) >= lines || started.child.exitCode !== null,
+    `${lines} lines of the journal`,
+  );
   assert.equal(started.child.exitCode, null, started.stderr());
   return started;
 }

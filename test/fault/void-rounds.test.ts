@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { standingEntries, voidRounds } from '../../src/analysis/lost-launches.js';
 import type { Entry } from '../../src/journal/entries.js';
 import { readCutJournal } from '../../src/journal/read.js';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
-const PATIENCE_MS = 60_000;
-const preloaded = `--import=${new URL('../fixtures/swap.js', import.meta.url).href}`;
+const preload = (fixture: string): string =>
+  `--import=${new URL(`../fixtures/${fixture}.js`, import.meta.url).href}`;
+const preloaded = preload('swap');
 const swapIn = (launches: string) => ({ environment: { NODE_OPTIONS: preloaded, SWAP_IN: launches } });
 
 /** Only what the test plants voids a launch: the machine may be busy for other reasons. */
@@ -20,11 +20,6 @@ function newHome(t: TestContext): Home {
   const home = new Home();
   t.after(() => home.remove());
   return home;
-}
-
-async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!holds() && performance.now() < deadline) await sleep(5);
 }
 
 const entriesOf = (home: Home): Entry[] => {
@@ -43,9 +38,7 @@ const codesOf = (home: Home): { reasons: string[]; warnings: string[] } => {
 async function verified(home: Home): Promise<void> {
   const result = await home.run('verify', 'run');
   assert.equal(result.exitCode, 0, result.stderr);
-  // The guards of what was killed remove for 1.6 s what others may still write, and then end.
-  await eventually(() => processesWithVariable(home.mark).length === 0);
-  assert.deepEqual(processesWithVariable(home.mark), []);
+  await nothingRunsOf(home);
   assert.deepEqual(readdirSync(home.path('tmp')), []);
 }
 
@@ -82,29 +75,29 @@ test('a machine that is not left alone contaminates: 14', async (t) => {
   await verified(home);
 });
 
-for (const [when, lines] of [
-  ['right after it was void', 0],
-  ['in its first launch', 4],
+for (const [when, lines, names] of [
+  ['right after it was void', '0', ['r00-0.2', 'r00-1.2']],
+  // The repetition has begun: its launch, its engine that is ready.
+  ['in its first launch', '2', ['r00-0.3', 'r00-1.2']],
 ] as const)
   test(`a round that is measured again goes on when it was killed ${when}`, async (t) => {
     const home = newHome(t);
-    const slow = { FAKE_US_PER_TOKEN: '2000' };
-    const matrix = home.fakeMatrix({ base: slow, head: slow }, { looks: [1], invalidation });
-    const { child, finished } = home.start(['run', matrix, '--out', 'run'], swapIn('1'));
-    const isThere = (): boolean => {
-      const entries = entriesOf(home);
-      const at = entries.findIndex(({ kind }) => kind === 'void');
-      return at >= 0 && entries.length > at + lines;
+    const matrix = home.fakeMatrix({}, { looks: [1], invalidation });
+    const environment = {
+      ...{ NODE_OPTIONS: `${preloaded} ${preload('die-after-void')}`, SWAP_IN: '1' },
+      DIE_AFTER_VOID: lines,
     };
-    await eventually(() => isThere() || child.exitCode !== null);
-    child.kill('SIGKILL');
-    await finished;
-    assert.ok(isThere(), 'the round is void');
-    assert.ok(!entriesOf(home).some(({ kind }) => kind === 'end'), 'the kill came before the end');
-    const resumed = await home.start(['resume', 'run']).finished;
+    const killed = await home.start(['run', matrix, '--out', 'run'], { environment }).finished;
+    assert.equal(killed.signal, 'SIGKILL', killed.stderr);
+    const entries = entriesOf(home);
+    const behind = entries.slice(entries.findIndex(({ kind }) => kind === 'void') + 1);
+    assert.deepEqual(
+      behind.map(({ kind }) => kind),
+      ['launch', 'ready'].slice(0, Number(lines)),
+    );
+    const resumed = await home.start(['resume', 'run'], swapIn('')).finished;
     assert.ok([11, 14].includes(resumed.exitCode ?? 0), resumed.stderr);
-    const standing = launchesOf(standingEntries(entriesOf(home)));
-    assert.match(standing.join(' '), /^r00-0\.[23] r00-1\.[23]$/);
+    assert.deepEqual(launchesOf(standingEntries(entriesOf(home))), names);
     const { reasons, warnings } = codesOf(home);
     assert.ok(!reasons.includes('swapping') && !reasons.includes('launches-lost'), reasons.join(' '));
     assert.ok(warnings.includes('round-repeated') && warnings.includes('resumed'), warnings.join(' '));

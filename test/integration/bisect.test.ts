@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bisectionSchema, readBisection } from '../../src/bisect/result.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
-import { processesWithVariable } from '../../src/machine/procfs.js';
+import { nothingRunsOf } from '../support/eventually.js';
 import { type CliResult, Home, type StartedCli } from '../support/run-cli.js';
 import { ServedRepository, servedMatrix } from '../support/served-repository.js';
 
@@ -49,7 +49,7 @@ async function interrupted(one: Served, good: string, text: RegExp): Promise<Cli
   );
   const result = await started.finished;
   assert.equal(result.exitCode, 12, result.stderr);
-  assert.deepEqual(processesWithVariable(one.home.mark), []);
+  await nothingRunsOf(one.home);
   assertClean(one);
   return result;
 }
@@ -125,7 +125,7 @@ describe('qualify bisect', () => {
     const bad = manifests(badRun);
 
     const second = await interrupted(one, good, /goes on\n.*\nnext \w{12}.*round \d of 6/s);
-    assert.match(second.stderr, new RegExp(`Goes on with the unfinished search in .*${id}`));
+    assert.match(second.stderr, new RegExp(`Goes on with the unfinished bisection in .*${id}`));
     assert.match(second.stderr, new RegExp(`${badRun}: measured before, verified, not measured again\n`));
     assert.match(second.stderr, new RegExp(`${nextRun}: begun before, goes on\n`));
     assert.match(manifests(nextRun), /payload/);
@@ -161,7 +161,7 @@ describe('qualify bisect', () => {
     await seen(killed, /round \d of 6/);
     killed.child.kill('SIGKILL');
     await killed.finished;
-    while (processesWithVariable(home.mark).length > 0) await sleep(50);
+    await nothingRunsOf(home);
     assertClean(one);
     const { exitCode, stdout, stderr } = await start(one, 'bisect', good, 'HEAD', '--json').finished;
     assert.equal(exitCode, 0, stderr);

@@ -191,10 +191,11 @@ test('elsewhere it writes a matrix against llama.cpp, or says what is missing', 
 
 test('two folders that hold a build get a matrix of the two, and are told what else to fill in', async () => {
   const folder = home.path('builds');
-  for (const name of ['newer', 'base']) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ['newer', 'base', 'else']) mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, 'newer', 'engine.node'), '');
-  writeFileSync(join(folder, 'base', 'serve'), '');
-  mkdirSync(join(folder, 'else'));
+  writeFileSync(join(folder, 'base', 'serve'), '', { mode: 0o755 });
+  // No program: nobody may execute it.
+  writeFileSync(join(folder, 'else', 'serve'), '', { mode: 0o644 });
   const done = await init(folder, '--json');
   assert.equal(done.exitCode, 0, done.stderr);
   const { engine, files } = JSON.parse(done.stdout);
@@ -209,6 +210,22 @@ test('two folders that hold a build get a matrix of the two, and are told what e
   );
   const lint = await home.start(['matrix', 'lint', 'qualify.matrix.yaml'], { cwd: folder }).finished;
   assert.deepEqual([lint.exitCode, lint.stderr], [0, ''], lint.stdout);
+});
+
+test('one folder that holds a build is the base, and the other one is to be filled in', async () => {
+  const folder = home.path('one-build');
+  mkdirSync(join(folder, 'only'), { recursive: true });
+  writeFileSync(join(folder, 'only', 'serve'), '');
+  const done = await init(folder, '--engine', 'prebuilt');
+  assert.equal(done.exitCode, 0, done.stderr);
+  assert.match(done.stderr, /Fill in, in qualify\.matrix\.yaml: MODEL\.gguf, vocabulary, HEAD_FOLDER\.$/m);
+  const { arms } = parse(readFileSync(join(folder, 'qualify.matrix.yaml'), 'utf8')) as {
+    arms: Record<string, { revision: string }>;
+  };
+  assert.deepEqual(
+    Object.values(arms).map(({ revision }) => revision),
+    ['prebuilt:only', 'prebuilt:HEAD_FOLDER'],
+  );
 });
 
 test('each engine can be asked for anywhere, with a matrix that passes its own check', async () => {

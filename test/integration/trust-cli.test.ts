@@ -170,6 +170,8 @@ test('refuses calls that mean nothing, and files that are none', async (context)
   usage('--attestations', 'summary.jsonl');
   usage('--as', 'default');
   usage('--trust', at.path('none.json'));
+  usage('--key', at.trust);
+  usage('--key', at.signer.path);
   usage('--trust', at.trust, '--attestations', 'none.jsonl');
   await writeFile(at.path('bad.json'), '{"schemaVersion":1,"keys":[{}]}');
   usage('--trust', at.path('bad.json'));
@@ -234,15 +236,17 @@ test('refuses a summary that was changed, and passes over one that says somethin
     'base64',
   );
   const bad = {
-    changed: [line.replace(envelope.payload, earlier), /line 1 does not match its signature/],
-    cut: [line.trimEnd(), /has no line that ends/],
-    'no envelope': ['{}\n', /line 1 is no DSSE envelope/],
-    'an empty line': [`${line}\n`, /is not JSON/],
+    changed: [16, line.replace(envelope.payload, earlier), /line 1 does not match its signature/],
+    // Nothing that was signed: another file than was meant.
+    cut: [64, line.trimEnd(), /has no line that ends/],
+    'no envelope': [64, '{}\n', /line 1 is no DSSE envelope/],
+    'an empty line': [64, `${line}\n`, /is not JSON/],
+    'a trust policy': [64, await readFile(at.trust, 'utf8'), /is not JSON/],
   } as const;
-  for (const [name, [text, message]] of Object.entries(bad)) {
+  for (const [name, [exit, text, message]] of Object.entries(bad)) {
     await writeFile(at.path('bad.jsonl'), text);
     const { code, stderr } = at.verify('--attestations', 'bad.jsonl');
-    assert.equal(code, 16, name);
+    assert.equal(code, exit, name);
     assert.match(stderr, message, name);
     assert.match(stderr, /bad\.jsonl/);
     // The file is whoever verifies', not the run's.

@@ -32,13 +32,17 @@ async function sealedRun(context: TestContext): Promise<{ folder: string; run: s
 }
 
 /** Runs the block as a stranger would, in the run folder. */
-async function check(run: string, key?: string): Promise<{ code: number | null; output: string }> {
+async function check(
+  run: string,
+  key?: string,
+  after = '',
+): Promise<{ code: number | null; output: string }> {
   const environment = {
     PATH: process.env.PATH,
     TMPDIR: join(run, '..'),
     ...(key === undefined ? {} : { KEY: key }),
   };
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', await readmeBlock()], {
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', (await readmeBlock()) + after], {
     cwd: run,
     env: environment,
     encoding: 'utf8',
@@ -66,6 +70,22 @@ test('refuses the key of somebody else', async (context) => {
   const { code, output } = await check(run, join(folder, 'others', 'other.pub.pem'));
   assert.notEqual(code, 0);
   assert.match(output, /Signature Verification Failure/);
+});
+
+test('says what it stopped at, and leaves the shell that it was pasted into', async (context) => {
+  const { folder, run } = await sealedRun(context);
+  const empty = join(folder, 'empty');
+  await mkdir(empty);
+  const bundle = join(run, 'qualification.sigstore.json');
+  const stops = async (where: string): Promise<string> => {
+    const { output } = await check(where, undefined, 'echo "still here after $?"');
+    assert.match(output, /^still here after [1-9]\d*$/m);
+    return /^NOT VERIFIED: stopped at (.*)$/m.exec(output)?.[1] ?? output;
+  };
+  assert.equal(await stops(empty), 'what no run writes, or an empty folder');
+  await writeFile(bundle, (await readFile(bundle, 'utf8')).replace('"payload":"eyJ', '"payload":"eyK'));
+  assert.equal(await stops(run), 'qualification.sigstore.json, which must hold the same envelope');
+  assert.deepEqual((await readdir(folder)).sort(), ['empty', 'run', 'signer'], 'its scratch folder is gone');
 });
 
 for (const [what, change] of [

@@ -58,9 +58,12 @@ test('of many faults five are told, a line each, and how many more there are', (
 test('what a stranger wrote is cut where it is quoted, and compared with nothing when it is long', () => {
   const long = 'x'.repeat(1_000_000);
   assert.ok(faults({ ...good, rounds: long }).length < 200);
-  const started = process.cpuUsage().user;
   assert.ok(faults({ ...good, [long]: 1 }).length < 200);
-  assert.ok(process.cpuUsage().user - started < 2_000_000);
+  const name = 'n'.repeat(70);
+  assert.throws(
+    () => conform(z.strictObject({ [name]: z.string().optional() }), { [`${name.slice(1)}m`]: 1 }, Error),
+    ({ message }: Error) => message.includes(`": known here: ${name}`) && !message.includes('did you mean'),
+  );
 });
 
 test('decisions, challenges and trust policies are refused in a few lines with their own remedy', async (t) => {

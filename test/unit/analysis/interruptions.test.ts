@@ -171,7 +171,7 @@ describe('a round that was interrupted between its launches', () => {
   });
 
   test('is not told of an older plan, whose verdict must come out as it was', () => {
-    const { voidRounds: _later, ...decision } = plan.decision;
+    const { voidShare: _later, ...decision } = plan.decision;
     assert.deepEqual(splitRounds({ ...plan, decision }, split), []);
   });
 });

@@ -93,7 +93,7 @@ describe('a round that has just ended', () => {
   });
 
   test('stands where the plan is of a version that repeated no round', () => {
-    const { voidRounds: _later, ...decision } = plan.decision;
+    const { voidShare: _later, ...decision } = plan.decision;
     assert.equal(dueVoid({ ...plan, decision }, disturbed({ swapIns: SWAPPED })), null);
   });
 
@@ -111,8 +111,16 @@ describe('a round that has just ended', () => {
     assert.equal(dueVoid(plan, numbered([...ended, look])), null);
   });
 
-  test('is one, or a tenth of the rounds of a look, and counts each time', () => {
-    assert.deepEqual([1, 6, 12, 19, 20, 24, 96].map(bearableVoids), [1, 1, 1, 1, 2, 2, 9]);
+  test('is one, or the share of the rounds of a look that the plan says, and counts each time', () => {
+    const most = (rounds: number, voidShare = plan.decision.voidShare): number =>
+      bearableVoids({ decision: { ...plan.decision, voidShare } }, rounds);
+    assert.deepEqual(
+      [1, 6, 12, 19, 20, 24, 96].map((rounds) => most(rounds)),
+      [1, 1, 1, 1, 2, 2, 9],
+    );
+    assert.deepEqual([most(24, 0.25), most(24, 0)], [6, 1]);
+    const { voidShare: _later, ...decision } = plan.decision;
+    assert.equal(bearableVoids({ decision }, 24), 0);
     const once = repeatedRound(plan, quiet, ROUND);
     assert.equal(dueVoid(plan, until(withSwapIns(once, `${LAST}.2`, SWAPPED), `${LAST}.2`)), null);
     const [, other = ''] = launchesOfRound(quiet, 4);
@@ -207,7 +215,7 @@ describe('a void round', () => {
   });
 
   test('of an older plan contaminates as ever, in the same words', () => {
-    const { voidRounds: _later, ...decision } = plan.decision;
+    const { voidShare: _later, ...decision } = plan.decision;
     const older = { ...plan, decision };
     const verdict = verdictOf(older, withSwapIns(quiet, FIRST, SWAPPED));
     assert.deepEqual(codesOf(verdict.reasons), ['swapping']);

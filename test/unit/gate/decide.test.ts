@@ -12,6 +12,7 @@ import { gather } from '../../../src/gate/gate.js';
 import type { GateInput, VerifiedRun } from '../../../src/gate/input.js';
 import { type GatePolicy, gatePolicySchema } from '../../../src/gate/policy.js';
 import { renderGateText } from '../../../src/gate/text.js';
+import type { Plan } from '../../../src/plan/schema.js';
 import { type VerdictName, verdictNames } from '../../../src/verdict/schema.js';
 import { GateSite, NOW, trusted } from '../../fixtures/gate-site.js';
 
@@ -26,6 +27,11 @@ before(async () => {
   good = await gather(site.options());
 });
 after(() => rm(folder, { recursive: true, force: true }));
+
+function setVoidShare({ decision }: Plan, voidShare: number | undefined): void {
+  if (voidShare === undefined) delete decision.voidShare;
+  else decision.voidShare = voidShare;
+}
 
 const first = (input: GateInput): VerifiedRun => {
   const run = input.runs[0]?.run;
@@ -171,6 +177,9 @@ describe('a run does not count', () => {
     'wrong-matrix': (_, { plan }) => {
       plan.budgets.prefill = 50;
     },
+    'wrong-matrix by more rounds that may be void': (_, { plan }) => {
+      plan.decision.voidShare = 0.2;
+    },
     'wrong-machine': (input) => {
       input.policy = policyOf({ machines: { any: { gpu: 'Radeon', memoryAtLeastGib: 120 } } });
     },
@@ -187,6 +196,11 @@ describe('a run does not count', () => {
       assert.ok(told.includes(word), told.join());
       assert.ok(renderGateText(decision).replaceAll(/\s+/g, ' ').includes(`[${word}]`));
     });
+
+  test('but one of a version that let fewer rounds be void counts', () => {
+    for (const voidShare of [0.05, undefined])
+      assert.equal(decided((input) => setVoidShare(first(input).plan, voidShare)).result, 'pass');
+  });
 
   test('but is not called stale, moved, old or few at the very limit', () => {
     const decision = decided((input) => {

@@ -144,3 +144,19 @@ test('a base that contradicts the policy is refused; what names no branch is non
   for (const base of ['main', 'origin/main', site.base, 'v1'])
     assert.equal((await site.gate({ base })).result, 'missing', base);
 });
+
+test('a tag that is called like the main branch hides no base that contradicts the policy', async (t) => {
+  const site = await GateSite.make(await scratchFolder(t), { policy: { base: 'release/1' } });
+  const { repository } = site;
+  const refused = async (said: string): Promise<void> => {
+    const { code, message } = await refusal(site.gate());
+    assert.equal(code, 'ERR_QUALIFY_POLICY');
+    assert.ok(message.endsWith(`into "release/1", not into "main" (${said})`), message);
+  };
+  await refused('main');
+  repository.git('tag', 'main', 'change');
+  await refused('main');
+  repository.git('update-ref', 'refs/remotes/origin/main', 'refs/heads/main');
+  repository.git('tag', 'origin/main', 'change');
+  await refused('origin/main');
+});

@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { summariseTelemetry } from '../../../src/analysis/telemetry.js';
-import { parseTelemetry } from '../../../src/journal/telemetry.js';
+import { parseTelemetry, type TelemetrySample } from '../../../src/journal/telemetry.js';
 import { processStat } from '../../../src/machine/procfs.js';
 import { Telemetry } from '../../../src/machine/telemetry.js';
+import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/folder.js';
 
 const isGone = (pid: number): boolean => {
@@ -17,9 +17,10 @@ const isGone = (pid: number): boolean => {
   return state === undefined || 'ZX'.includes(state);
 };
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let n = 0; n < 600 && !condition(); n++) await wait(50);
-  assert.ok(condition());
+/** What is in the file so far; its last line may be half a one. */
+function written(path: string): TelemetrySample[] {
+  const text = readFileSync(path, 'utf8');
+  return parseTelemetry(text.slice(0, text.lastIndexOf('\n') + 1), path);
 }
 
 describe('telemetry', () => {
@@ -35,29 +36,31 @@ describe('telemetry', () => {
     await Promise.all([once(engine, 'spawn'), once(other, 'spawn')]);
     const path = join(folder, 'telemetry.jsonl');
     await telemetry.watch(engine.pid ?? 0, path);
-    await wait(400);
+    const ticks = (pid = 0): number => processStat(pid)?.cpuTicks ?? 0;
+    const begin = [engine, other].map(({ pid }) => ticks(pid));
+    await eventually(
+      () => [engine, other].every(({ pid }, at) => ticks(pid) > (begin[at] ?? 0)),
+      'both have worked',
+    );
     await telemetry.finish();
     const samples = parseTelemetry(readFileSync(path, 'utf8'), path);
-    assert.equal(samples.length, 2, 'no more than two readings a second');
-    const [first, last] = samples;
+    const [first, last] = [samples[0], samples.at(-1)];
+    assert.ok(samples.length >= 2);
     assert.ok((last?.ownTicks ?? 0) > (first?.ownTicks ?? 0), 'the engine is ours');
-    const summary = summariseTelemetry(samples);
-    assert.ok(
-      summary.others.some(({ name }) => name === 'sh'),
-      JSON.stringify(summary.others),
-    );
-    assert.ok(summary.costShare > 0 && summary.costShare < 1);
-    const pids = last?.others?.map(({ pid }) => pid) ?? [];
-    assert.ok(pids.includes(other.pid ?? 0) && !pids.includes(engine.pid ?? 0));
+    const { costShare } = summariseTelemetry(samples);
+    assert.ok(costShare > 0 && costShare < 1);
+    const found = last?.others?.find(({ pid }) => pid === other.pid);
+    assert.equal(found?.name, 'sh');
+    assert.ok(!last?.others?.some(({ pid }) => pid === engine.pid));
   });
 
   test('names who worked in the middle of a launch, though it ended before the last reading', async (t) => {
     const path = join(await scratchFolder(t), 'telemetry.jsonl');
     const telemetry = new Telemetry();
     t.after(() => telemetry.close());
-    const seen = () => parseTelemetry(readFileSync(path, 'utf8'), path);
+    const seen = () => written(path);
     await telemetry.watch(process.pid, path);
-    await until(() => seen().length >= 3);
+    await eventually(() => seen().length >= 3, 'three readings');
     const worker = spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' });
     t.after(() => worker.kill('SIGKILL'));
     await once(worker, 'spawn');
@@ -65,11 +68,14 @@ describe('telemetry', () => {
       seen().flatMap(({ others = [] }) =>
         others.flatMap(({ pid, cpuTicks }) => (pid === worker.pid ? cpuTicks : [])),
       );
-    await until(() => (ticks().at(-1) ?? 0) > (ticks()[0] ?? 0));
+    await eventually(() => (ticks().at(-1) ?? 0) > (ticks()[0] ?? 0), 'the worker was read twice');
     worker.kill('SIGKILL');
     await once(worker, 'exit');
     await telemetry.finish();
-    assert.ok(seen().length > 3);
+    const read = seen();
+    assert.ok(read.length > 3);
+    const seconds = ((read.at(-1)?.atMs ?? 0) - (read[0]?.atMs ?? 0)) / 1000;
+    assert.ok(read.length <= seconds + 3, `both ends, and once a second: ${read.length} in ${seconds} s`);
     assert.ok(
       !seen()
         .at(-1)
@@ -96,7 +102,7 @@ describe('telemetry', () => {
     const during = opened();
     await telemetry.finish();
     const after = opened();
-    assert.ok(during > after + 10, `${during} while it watched, ${after} after`);
+    assert.ok(during > after, `${during} while it watched, ${after} after`);
     await telemetry.watch(process.pid, join(folder, 'b'));
     await telemetry.finish();
     assert.equal(opened(), after);
@@ -120,7 +126,7 @@ describe('telemetry', () => {
     t.after(() => telemetry.close());
     const { pid = 0 } = telemetry;
     process.kill(pid, 'SIGKILL');
-    await until(() => isGone(pid));
+    await eventually(() => isGone(pid), 'it is gone');
     await assert.rejects(
       telemetry.watch(process.pid, join(await scratchFolder(t), 'x')),
       /ERR_QUALIFY|stopped/,
@@ -133,7 +139,7 @@ describe('telemetry', () => {
     assert.equal(isGone(pid), false);
     process.kill(pid, 'SIGSTOP');
     telemetry.close();
-    await until(() => isGone(pid));
+    await eventually(() => isGone(pid), 'it is gone');
   });
 
   test('ends when the harness is killed', async (t) => {
@@ -150,6 +156,6 @@ describe('telemetry', () => {
     const pid = Number(String(data));
     assert.equal(isGone(pid), false);
     harness.kill('SIGKILL');
-    await until(() => isGone(pid));
+    await eventually(() => isGone(pid), 'it is gone');
   });
 });

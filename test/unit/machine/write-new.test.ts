@@ -5,9 +5,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { replaceFile } from '../../../src/machine/replace-file.js';
+import { replaceFile, replaceFileSync } from '../../../src/machine/replace-file.js';
 import { writeNew, writeNewBy } from '../../../src/machine/write-new.js';
+import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
@@ -67,21 +67,28 @@ test('half a file does not outlive kill -9', async (t) => {
   assert.match(readdirSync(folder).join(), /^\.new\.partial-[0-9a-f]{12}$/);
   child.kill('SIGKILL');
   await once(child, 'close');
-  for (let tries = 0; tries < 50 && readdirSync(folder).length > 0; tries += 1) await sleep(100);
-  assert.deepEqual(readdirSync(folder), []);
+  await eventually(() => readdirSync(folder).length === 0, 'the guard has removed it');
 });
 
-/** Runs `call` of a module of `src` in a process that is killed in the moment in which a file is made; answers what is left in the folder. */
-async function leftByDeathAtCreation(t: TestContext, module: string, call: string): Promise<string[]> {
+/** Runs `call` of a module of `src` in a process that is killed in the moment in which a file is made: nothing is left in the folder. */
+async function leavesNothing(t: TestContext, module: string, call: string): Promise<void> {
   const folder = await scratchFolder(t);
-  const script = `import { promises } from 'node:fs';
+  const script = `import sync, { promises } from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
     import fs from 'node:fs/promises';
     const { open } = promises;
+    const { openSync, writeSync } = sync;
+    const die = () => {
+      writeSync(1, 'made\\n');
+      process.kill(process.pid, 'SIGKILL');
+    };
     fs.open = async (...args) => {
       await open(...args);
-      console.log('made');
-      process.kill(process.pid, 'SIGKILL');
+      die();
+    };
+    sync.openSync = (...args) => {
+      openSync(...args);
+      die();
     };
     syncBuiltinESMExports();
     const called = await import(${JSON.stringify(new URL(`../../../src/${module}`, import.meta.url).href)});
@@ -93,20 +100,14 @@ async function leftByDeathAtCreation(t: TestContext, module: string, call: strin
   const said = once(child.stdout, 'data');
   const [, signal] = await once(child, 'close');
   assert.deepEqual([String((await said)[0]), signal], ['made\n', 'SIGKILL'], 'it died where it was to die');
-  for (let tries = 0; tries < 50 && readdirSync(folder).length > 0; tries += 1) await sleep(100);
-  return readdirSync(folder);
+  await eventually(() => readdirSync(folder).length === 0, `what ${call} made is gone`);
 }
 
 test('nothing outlives a process that dies in the moment in which it makes the file', async (t) => {
-  assert.deepEqual(await leftByDeathAtCreation(t, 'machine/write-new.js', "writeNew('new', 'text')"), []);
-  assert.deepEqual(
-    await leftByDeathAtCreation(t, 'cli/write-answer.js', "writeAnswer('x.html', 'text')"),
-    [],
-  );
-  assert.deepEqual(
-    await leftByDeathAtCreation(t, 'machine/replace-file.js', "replaceFile('kept', 'text')"),
-    [],
-  );
+  await leavesNothing(t, 'machine/write-new.js', "writeNew('new', 'text')");
+  await leavesNothing(t, 'cli/write-answer.js', "writeAnswer('x.html', 'text')");
+  await leavesNothing(t, 'machine/replace-file.js', "replaceFile('kept', 'text')");
+  await leavesNothing(t, 'session/record.js', "writePlan('.', {})");
 });
 
 test('a file is replaced by a whole one with the mode that is asked for, and stays where that fails', async (t) => {
@@ -118,5 +119,9 @@ test('a file is replaced by a whole one with the mode that is asked for, and sta
   await mkdir(join(folder, 'taken', 'below'), { recursive: true });
   await assert.rejects(replaceFile(join(folder, 'taken'), 'three'), { code: 'EISDIR' });
   await assert.rejects(replaceFile(join(folder, 'none', 'file'), 'three'), { code: 'ENOENT' });
+  replaceFileSync(path, 'four');
+  assert.equal(readFileSync(path, 'utf8'), 'four');
+  assert.throws(() => replaceFileSync(join(folder, 'taken'), 'five'), { code: 'EISDIR' });
+  assert.throws(() => replaceFileSync(join(folder, 'none', 'file'), 'five'), { code: 'ENOENT' });
   assert.deepEqual(readdirSync(folder).sort(), ['file', 'taken']);
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import workerThreads from 'node:worker_threads';
 import { checkInThread, closedSet } from '../../../src/manifest/closed-set.js';
 import {
   checkClosedSet,
@@ -101,10 +103,32 @@ test('a long index is checked like a short one', async (context) => {
   });
 });
 
-test('where a thread cannot begin, the check is made without', async (context) => {
+test('where a thread ends without an answer, the check is made without', async (context) => {
   const { folder, index } = await makeFolder(context, 5);
   // What is no index ends the thread as anything does that goes wrong in it.
   assert.equal(await checkInThread(folder, Buffer.from('no index\n'), index), null);
   const found = await closedSet(folder, Buffer.alloc(400_001, 'no index\n'), index);
+  assert.equal(found.bytes, await checkClosedSet(folder, index));
+});
+
+test('where a thread cannot begin, the check is made without', async (context) => {
+  const { folder, index } = await makeFolder(context, 5);
+  const { Worker } = workerThreads;
+  context.after(() => {
+    workerThreads.Worker = Worker;
+    syncBuiltinESMExports();
+  });
+  let begun = 0;
+  // As Node does where the system has no thread left.
+  workerThreads.Worker = class {
+    constructor() {
+      begun += 1;
+      throw Object.assign(new Error('no thread'), { code: 'ERR_WORKER_INIT_FAILED' });
+    }
+  } as unknown as typeof Worker;
+  syncBuiltinESMExports();
+  assert.equal(await checkInThread(folder, readFileSync(join(folder, 'evidence.sha256')), index), null);
+  assert.equal(begun, 1);
+  const found = await closedSet(folder, Buffer.alloc(400_001), index);
   assert.equal(found.bytes, await checkClosedSet(folder, index));
 });

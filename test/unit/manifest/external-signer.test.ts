@@ -231,5 +231,5 @@ test('needs both variables or neither, and a key that is one', async (context) =
   const noFile = { QUALIFY_SIGNER: 'sign', QUALIFY_SIGNER_KEY: join(folder, 'none.pub') };
   assert.equal((await refusal(externalSigner(noFile))).code, 'ERR_QUALIFY_KEY_FILE');
   const privateKey = { QUALIFY_SIGNER: 'sign', QUALIFY_SIGNER_KEY: join(folder, 'key.pem') };
-  assert.equal((await refusal(externalSigner(privateKey))).code, 'ERR_QUALIFY_PUBLIC_KEY');
+  assert.equal((await refusal(externalSigner(privateKey))).code, 'ERR_QUALIFY_KEY_FILE');
 });

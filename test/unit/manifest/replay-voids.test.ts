@@ -167,7 +167,7 @@ test('a plan that repeats no round has a void one', (context) =>
   refuses(context, 'journal.jsonl', /voids round 0 for swapping; by the rule it stands/, {
     ...swapped(),
     alterPlan: ({ decision }) => {
-      delete decision.voidRounds;
+      delete decision.voidShare;
     },
     change: repeatedWhole,
   }));

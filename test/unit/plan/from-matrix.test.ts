@@ -35,6 +35,7 @@ test('a plan follows from its matrix as it stands, and put onto revisions', () =
   assert.ok(followsFromMatrix(plan(ontoRevisions), matrix));
   const levers = withRevisions(matrix, withLeverOff(compared, { DFLASH_NEW: '0' })).matrix;
   assert.ok(followsFromMatrix(plan(levers), matrix));
+  for (const voidShare of [null, 0.05]) assert.ok(followsFromMatrix(plan(matrix, { voidShare }), matrix));
 });
 
 test('it does not when anything else was chosen', () => {
@@ -45,6 +46,7 @@ test('it does not when anything else was chosen', () => {
     ['cells', plan(narrow(matrix, ['long']).matrix, { leftOut: ['32/32'] })],
     ['a slowdown', plan(plantSlowdown(ontoRevisions, 3))],
     ['budgets', plan(wider)],
+    ['more rounds that may be void', plan(matrix, { voidShare: 0.2 })],
     ['budgets under revisions', plan(withRevisions(wider, compared).matrix)],
     ['a cell', plan({ ...matrix, cells: matrix.cells.slice(1) })],
     [

@@ -8,6 +8,7 @@ import { lookRecords } from '../../../src/report/html/rounds-chart.js';
 import { timelineOf } from '../../../src/report/html/timeline.js';
 import { pageOf, textOf } from '../../fixtures/html-pages.js';
 import { reports } from '../../fixtures/reports.js';
+import { repeatedRound } from '../../fixtures/void-round.js';
 
 test('Vega is loaded where charts are drawn, and by nothing that other commands need', () => {
   const folder = join(harnessFolder, 'src');
@@ -58,6 +59,26 @@ describe('the timeline', () => {
       ['resumed'],
     );
     assert.match(textOf(pageOf('resumed')), /\(lost\)/);
+  });
+
+  test('marks the launches of a round that was measured again, and when it was void', () => {
+    const { plan, entries } = reports.passed().context;
+    const { launches, events } = timelineOf(repeatedRound(plan, entries, 1));
+    assert.deepEqual(
+      launches.slice(0, 7).map(({ round, left }) => [round, left]),
+      [
+        [0, null],
+        [0, null],
+        [1, 'void'],
+        [1, 'void'],
+        [1, null],
+        [1, null],
+        [2, null],
+      ],
+    );
+    assert.equal(events[0]?.text, 'round 2 void');
+    assert.ok((events[0]?.atMinutes ?? 0) > (launches[3]?.fromMinutes ?? 0));
+    assert.ok((events[0]?.atMinutes ?? 1) < (launches[4]?.fromMinutes ?? 0));
   });
 
   test('says where a session was cut short', () => {

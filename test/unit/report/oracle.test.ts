@@ -24,7 +24,7 @@ test('the table has a row for each cell and prompt, a mark for each fault, and f
   const cell = 'a-cell-whose-name-is-very-long-0123456789';
   const prompts = [prompt(`${cell}#parity-0`, 9), prompt(`${cell}#sample-0`, 0)];
   const graded = gradeOracle(rule, [{ cell, required: true, prompts }]);
-  const text = describeOracle(graded, { name: 'a-matrix', seed: 'f'.repeat(64) });
+  const text = describeOracle({ ...graded, notRun: [] }, { name: 'a-matrix', seed: 'f'.repeat(64) });
   const lines = text.split('\n');
   for (const line of lines) assert.ok(line.length <= 80, line);
   assert.match(lines[0] ?? '', /^a-matrix: partial at parity exact$/);
@@ -52,7 +52,7 @@ test('at level bounded each cell tells what of the limits is taken, and by how m
   const graded = gradeOracle({ ...rule, level: 'bounded', bounded }, [
     { cell: 'a', required: true, prompts: [given] },
   ]);
-  const text = describeOracle(graded, { name: 'm', seed: 's' });
+  const text = describeOracle({ ...graded, notRun: [] }, { name: 'm', seed: 's' });
   for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
   const flat = text.replaceAll(/\s+/g, ' ');
   assert.match(
@@ -61,10 +61,18 @@ test('at level bounded each cell tells what of the limits is taken, and by how m
   );
 });
 
+test('arms that were not run are named, with the reason', () => {
+  const graded = gradeOracle(rule, [{ cell: 'a', required: true, prompts: [prompt('a#parity-0', 1)] }]);
+  const told = (notRun: string[]) =>
+    describeOracle({ ...graded, notRun }, { name: 'm', seed: 's' }).replaceAll(/\s+/g, ' ');
+  assert.match(told(['head', 'other']), /Not run: head, other\. .* of another revision than the reference/);
+  assert.doesNotMatch(told([]), /Not run/);
+});
+
 test('names cannot steer the terminal', () => {
   const graded = gradeOracle(rule, [
     { cell: 'a\u001b[2J', required: false, prompts: [prompt('p\u0007', 1)] },
   ]);
-  const text = describeOracle(graded, { name: 'm\u009b', seed: 's\u001b' });
+  const text = describeOracle({ ...graded, notRun: [] }, { name: 'm\u009b', seed: 's\u001b' });
   for (const character of ['\u001b', '\u0007', '\u009b']) assert.ok(!text.includes(character));
 });

@@ -21,7 +21,7 @@ export type Place =
   | { kind: 'range'; commits: string[] }
   | { kind: 'older'; mergeBase: string };
 
-export interface Search {
+export interface GitBisect {
   readonly first: Place;
   mark(commit: string, mark: Mark): Promise<Place>;
   /** Takes the worktree away, and the bisection with it. Safe to call twice. */
@@ -52,13 +52,13 @@ async function placeAfter(folder: string, ...args: string[]): Promise<Place> {
   return { kind: 'try', commit, stepsLeft: steps === undefined ? null : Number(steps) };
 }
 
-/** Begins to search. */
-export async function startSearch(
+/** Begins, between the ends of `range`. @throws QualifyError `ERR_QUALIFY_GIT` (exit 15) */
+export async function startGitBisect(
   repository: string,
   { good, bad }: Range,
   firstParent: boolean,
-): Promise<Search> {
-  // Never a name from before: the guard of a search that was killed may be about to take its worktree away.
+): Promise<GitBisect> {
+  // Never a name from before: the guard of a bisection that was killed may be about to take its worktree away.
   const worktree = await addWorktree(repository, good, `bisect-${sessionName(new Date())}`);
   try {
     const flags = ['--no-checkout', ...(firstParent ? ['--first-parent'] : [])];
