@@ -5,13 +5,16 @@ import type { Command } from 'commander';
 import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { requireFreshBase } from '../gate/fresh-base.js';
+import type { GatePolicy } from '../gate/policy.js';
+import { parsePolicy } from '../gate/policy-file.js';
+import { requireRulesOfTip } from '../gate/tip-rules.js';
 import { writeNew } from '../machine/write-new.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { resolveRevision } from '../revision/resolve.js';
+import { askedMatrix } from './asked-matrix.js';
 import { durationUpTo, wholeNumber } from './options.js';
 import { answer, note } from './output.js';
-import { loadRealMatrix } from './real-matrix.js';
 import { DEFAULT_MATRIX } from './revision-matrix.js';
 
 interface Flags {
@@ -19,7 +22,7 @@ interface Flags {
   pr?: number;
   head: string;
   base: string;
-  matrix: string;
+  matrix?: string;
   policy?: string;
   tip?: string;
   valid: number;
@@ -37,9 +40,12 @@ export function register(program: Command): void {
     .option('--pr <number>', 'number of the pull request', wholeNumber(1, 999_999_999))
     .requiredOption('--head <ref>', 'the change: a full commit, or a name in the git repository here')
     .requiredOption('--base <ref>', 'what it is compared against, in the same way')
-    .option('--matrix <matrix>', 'the matrix that is asked for: a name or a file', DEFAULT_MATRIX)
+    .option(
+      '--matrix <matrix>',
+      `what is asked for, a name or a file (default: the one that --policy requires, else ${DEFAULT_MATRIX})`,
+    )
     .option('--policy <file>', 'the policy of the gate that will read the answer')
-    .option('--tip <ref>', 'of the branch it is merged into: refuses a base that --policy calls moved')
+    .option('--tip <ref>', 'of the branch it is merged into: refuses what its rules would count no answer to')
     .option('--valid <duration>', 'how long a run may begin: 30m, 12h (default: 7d)', durationUpTo(MOST_DAYS))
     .option('--out <file>', 'write it there, into a new file (default: print it)')
     .addHelpText(
@@ -51,7 +57,7 @@ export function register(program: Command): void {
         'the answer. Nothing in it is secret once the run may begin.',
     )
     .action(async (flags: Flags) => {
-      const challenge = await issue(flags, new Date());
+      const { challenge, matrix } = await issue(flags, new Date());
       const text = `${JSON.stringify(challenge, null, 2)}\n`;
       if (flags.out === undefined) {
         answer(text);
@@ -61,26 +67,28 @@ export function register(program: Command): void {
       answer(flags.out);
       note(
         `To answer it, by ${challenge.expiresAt}: qualify pr --challenge ${flags.out}` +
-          `${flags.matrix === challenge.matrix.name ? '' : ` --matrix ${flags.matrix}`}`,
+          `${matrix === challenge.matrix.name ? '' : ` --matrix ${matrix}`}`,
       );
     });
 }
 
-async function issue(flags: Flags, now: Date): Promise<Challenge> {
-  const matrix = loadRealMatrix(flags.matrix);
+/** The challenge, and its matrix as `--matrix` takes it. */
+async function issue(flags: Flags, now: Date): Promise<{ challenge: Challenge; matrix: string }> {
+  const policy = flags.policy === undefined ? null : openPolicy(flags.policy);
+  const { name, matrix } = await askedMatrix(flags.matrix, policy);
   const [head, base] = [await commitOf(flags.head), await commitOf(flags.base)];
   if (head === base)
     throw new QualifyError('ERR_QUALIFY_USAGE', `Head and base are the same commit, ${short(head)}.`, {
       exit: 'usage',
       hint: 'A challenge asks about a change: give the commit that it starts from as --base.',
     });
-  const policy = flags.policy === undefined ? null : { path: flags.policy, bytes: readPolicy(flags.policy) };
   if (flags.tip !== undefined) {
     if (policy === null)
       throw new QualifyError('ERR_QUALIFY_USAGE', '--tip means nothing without --policy', {
         exit: 'usage',
         hint: 'Give --policy FILE too: it says how many commits the base may be behind.',
       });
+    await requireRulesOfTip({ folder: '.', tip: flags.tip, policy, matrix });
     await requireFreshBase({ folder: '.', base, tip: flags.tip, policy });
   }
   const parsed = challengeSchema.safeParse({
@@ -95,7 +103,7 @@ async function issue(flags: Flags, now: Date): Promise<Challenge> {
     issuedAt: now.toISOString(),
     expiresAt: new Date(now.getTime() + (flags.valid ?? WEEK_MS)).toISOString(),
   } satisfies Challenge);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { challenge: parsed.data, matrix: name };
   const [issueFound] = parsed.error.issues;
   throw new QualifyError('ERR_QUALIFY_USAGE', `${issueFound?.path.join('.')}: ${issueFound?.message}`, {
     exit: 'usage',
@@ -120,6 +128,11 @@ async function commitOf(name: string): Promise<string> {
     exit: 'usage',
     hint: 'Commit the change and name the commit or its branch.',
   });
+}
+
+function openPolicy(path: string): { path: string; bytes: Buffer; policy: GatePolicy } {
+  const bytes = readPolicy(path);
+  return { path, bytes, policy: parsePolicy(bytes, path) };
 }
 
 function readPolicy(path: string): Buffer {

@@ -115,7 +115,7 @@ async function initGate(root: string, action: string | undefined, replace: boole
         what: 'answer: measure the change against what it is to be merged into',
       },
       {
-        command: 'qualify gate --head HEAD --policy-from-disk --challenge question.json',
+        command: `qualify gate --head HEAD --base ${shellWord(branch)} --policy-from-disk --challenge question.json`,
         what: 'what the gate would say of it',
       },
       { command: 'qualify calibrate', what: 'how small a slowdown this machine can judge' },

@@ -68,7 +68,12 @@ export function decide(input: GateInput): GateDecision {
     base: input.base,
     result,
     exitCode: exitOf(result, requirements),
-    reasons: [...waivedReason(requirements), ...fromDisk(input), ...unanswered(input)],
+    reasons: [
+      ...waivedReason(requirements),
+      ...fromDisk(input),
+      ...expiredTrust(input),
+      ...unanswered(input),
+    ],
     requirements,
     evidence: offers.map(toOfferedRun),
     waivers: used,
@@ -232,6 +237,13 @@ function unanswered({ challenges, runs }: GateInput): Reason[] {
         `no run answers the challenge of ${issuedAt} for ${short(head)} and ${matrix.name}: what it came to is not known`,
       ),
     );
+}
+
+/** Told also where no run is offered that it could speak against. */
+function expiredTrust({ trust: { expires }, source, decidedAt }: GateInput): Reason[] {
+  if (expires === undefined || Date.parse(decidedAt) <= Date.parse(expires)) return [];
+  const message = `the trust policy ${source.trust} expired at ${expires}: no run and no waiver counts until it is renewed`;
+  return [reason('policy-expired', message)];
 }
 
 function fromDisk({ source }: GateInput): Reason[] {

@@ -111,7 +111,7 @@ export const gateDecisionSchema = z.strictObject({
   base: z.strictObject({ branch: z.string(), commit: z.string() }),
   result: gateResultSchema,
   exitCode: z.int(),
-  /** What every reader must know whatever the result: `waived`, `policy-from-disk`. */
+  /** What every reader must know whatever the result: `waived`, `policy-from-disk`, `policy-expired`. */
   reasons: z.array(reasonSchema),
   requirements: z.array(requirementResultSchema),
   evidence: z.array(offeredRunSchema),

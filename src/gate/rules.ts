@@ -15,6 +15,7 @@ import { fileAt } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import type { GatePolicy, Requirement } from './policy.js';
 import { parseTrust, policyFailed, type ReadPolicy, readPolicy } from './policy-file.js';
+import { unsatisfiable } from './unsatisfiable.js';
 
 interface Rules {
   policy: GatePolicy;
@@ -69,6 +70,7 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
   const matrices: Matrix[] = [];
   for (const [index, requirement] of policy.require.entries())
     matrices.push(await readMatrix(requirement, index, placeOf, read));
+  requireSatisfiable(policy, matrices, placeOf);
   return {
     policy,
     source: {
@@ -111,6 +113,21 @@ async function readMatrix(
       `Name the file of "${name}", or require "${matrix.name}".`,
     );
   return matrix;
+}
+
+/** Told now, not after hours of measuring. */
+function requireSatisfiable(
+  { require, challenge }: GatePolicy,
+  matrices: readonly Matrix[],
+  placeOf: ReadPolicy['placeOf'],
+): void {
+  for (const [index, matrix] of matrices.entries()) {
+    const requirement = require[index];
+    const found = requirement === undefined ? null : unsatisfiable(requirement, matrix, challenge);
+    if (found === null) continue;
+    const path = ['require', index, ...found.path];
+    throw policyFailed(placeOf(...path), `${path.join('.')}: ${found.message}`, found.hint);
+  }
 }
 
 /** `by`: the option or the field of the policy that names the file. */

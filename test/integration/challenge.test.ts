@@ -48,11 +48,13 @@ const read = (path: string): Challenge => challengeSchema.parse(JSON.parse(readF
 describe('qualify challenge', () => {
   test('asks for commits, whole, for a time, and never the same twice', async (t) => {
     const { home, base, head, qualify, issue } = branched(t);
-    writeFileSync(home.path('policy.yaml'), 'a policy');
+    const rules =
+      'schemaVersion: 1\nmachines: { any: {} }\nrequire: [{ matrix: fake, file: fake.yaml, machine: any }]\n';
+    writeFileSync(home.path('policy.yaml'), rules);
     const path = await issue('a.json', '--pr', '7', '--policy', home.path('policy.yaml'), '--valid', '12h');
     const challenge = read(path);
     assert.deepEqual([challenge.head, challenge.base, challenge.pullRequest], [head, base, 7]);
-    assert.equal(challenge.policy, sha256('a policy'));
+    assert.equal(challenge.policy, sha256(rules));
     assert.equal(Date.parse(challenge.expiresAt) - Date.parse(challenge.issuedAt), 12 * 3_600_000);
     const other = read(
       await issue('b.json', '--pr', '7', '--policy', home.path('policy.yaml'), '--valid', '12h'),
@@ -105,7 +107,7 @@ describe('a challenge for a change that is behind', () => {
     git('checkout', '--quiet', 'main');
     // Rules and waivers are no other engine.
     repository.write('qualify.policy.yaml', policy(0));
-    repository.write('qualify.trust.json', '{}');
+    repository.write('qualify.trust.json', '{"schemaVersion":1,"keys":[]}');
     repository.write('waivers/a.waiver.json', '{}');
     repository.commit('rules');
     assert.equal((await ask('qualify.policy.yaml', '--tip', 'main')).exitCode, 0);
@@ -119,6 +121,7 @@ describe('a challenge for a change that is behind', () => {
     // Without --tip nobody said where it is to be merged.
     assert.equal((await ask('qualify.policy.yaml')).exitCode, 0);
     repository.write('qualify.policy.yaml', policy(1));
+    repository.commit('one commit is borne');
     assert.equal((await ask('qualify.policy.yaml', '--tip', 'main')).exitCode, 0);
     git('checkout', '--quiet', '--orphan', 'elsewhere');
     repository.commit('another history');
@@ -129,6 +132,88 @@ describe('a challenge for a change that is behind', () => {
       ...['challenge', '--repository', 'x', '--head', 'feature', '--base', base, '--tip', 'main'],
     );
     assert.match(noPolicy.stderr, /--tip means nothing without --policy/);
+  });
+});
+
+describe('a challenge that no gate could count an answer to', () => {
+  const requiring = (...requirements: string[]): string =>
+    `schemaVersion: 1\nmachines: { any: {} }\nrequire:\n${requirements.map((one) => `  - { ${one}, machine: any }\n`).join('')}`;
+
+  test('is not issued for a matrix that the policy does not require; the only one is taken', async (t) => {
+    const { home, base, qualify } = branched(t);
+    const repository = new Repository(home.path('repository'));
+    const ask = (...more: string[]) =>
+      qualify('challenge', '--repository', 'x', '--head', 'feature', '--base', base, ...more);
+    const policy = (text: string): string[] => {
+      writeFileSync(home.path('policy.yaml'), text);
+      return ['--policy', home.path('policy.yaml')];
+    };
+    const refused = async (text: RegExp, ...more: string[]): Promise<void> => {
+      const { exitCode, stdout, stderr } = await ask(...more);
+      assert.deepEqual([exitCode, stdout], [64, ''], stderr);
+      assert.match(stderr.replaceAll(/\s+/g, ' '), text);
+    };
+    await refused(
+      /requires smoke, not prefill-short-pr: a gate would count no answer/,
+      ...policy(requiring('matrix: smoke')),
+      '--matrix',
+      'prefill-short-pr',
+    );
+    await refused(
+      /requires smoke, prefill-short-pr\. .*--matrix MATRIX/,
+      ...policy(requiring('matrix: smoke', 'matrix: prefill-short-pr')),
+    );
+    await refused(/is no policy/, ...policy('schemaVersion: 1\nname: a-matrix\n'));
+    const own = policy(requiring('matrix: fake, file: deep/fake.yaml'));
+    await refused(/requires fake, of deep\/fake\.yaml, which is not there/, ...own);
+    repository.write('deep/fake.yaml', readFileSync(home.fakeMatrix(), 'utf8'));
+    for (const [name, text] of [
+      ['fake', requiring('matrix: fake, file: deep/fake.yaml')],
+      ['smoke', requiring('matrix: smoke', 'matrix: smoke, rounds: 8')],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await ask(...policy(text));
+      assert.equal(exitCode, 0, stderr);
+      assert.equal(challengeSchema.parse(JSON.parse(stdout)).matrix.name, name);
+    }
+  });
+
+  test('is not issued by a policy or a matrix that the branch does not have', async (t) => {
+    const { home, base, qualify } = branched(t);
+    const repository = new Repository(home.path('repository'));
+    const fake = readFileSync(home.fakeMatrix(), 'utf8');
+    const rules = requiring('matrix: fake, file: fake.yaml');
+    repository.git('checkout', '--quiet', '.');
+    repository.git('checkout', '--quiet', 'main');
+    repository.write('qualify.policy.yaml', rules);
+    repository.write('qualify.trust.json', '{"schemaVersion":1,"keys":[]}');
+    repository.write('fake.yaml', fake);
+    const tip = repository.commit('rules');
+    repository.git('checkout', '--quiet', '-B', 'feature');
+    repository.write('kernels/answer.h', '#pragma once\nconstexpr int kAnswer = 44;\n');
+    repository.commit('a change of it');
+    const ask = () =>
+      qualify(
+        ...['challenge', '--repository', 'x', '--head', 'feature', '--base', tip],
+        ...['--policy', 'qualify.policy.yaml', '--tip', 'main'],
+      );
+    assert.notEqual(base, tip);
+    const good = await ask();
+    assert.equal(good.exitCode, 0, good.stderr);
+    repository.write('qualify.policy.yaml', `${rules}title: another\n`);
+    const policy = await ask();
+    assert.deepEqual([policy.exitCode, policy.stdout], [64, '']);
+    assert.match(policy.stderr.replaceAll(/\s+/g, ' '), /is not the policy of main .*other-challenge/);
+    repository.write('qualify.policy.yaml', rules);
+    repository.write(
+      'fake.yaml',
+      JSON.stringify({ ...JSON.parse(fake), budgets: { prefill: 50, decode: 50 } }),
+    );
+    const matrix = await ask();
+    assert.deepEqual([matrix.exitCode, matrix.stdout], [64, ''], matrix.stderr);
+    assert.match(
+      matrix.stderr.replaceAll(/\s+/g, ' '),
+      /fake \(sha256 .* is not the one that the policy of main requires/,
+    );
   });
 });
 

@@ -77,28 +77,31 @@ test('a repository with an engine gets files that pass every check of their own'
   assert.equal(JSON.parse(gate.stdout).result, 'missing');
 });
 
-test('the next steps ask what the policy requires, and give the question to each command', async () => {
-  const repository = engineRepository();
-  const { next } = JSON.parse((await init(repository.folder, '--json')).stdout) as {
-    next: { command: string }[];
-  };
-  repository.git('switch', '--quiet', '--create', 'change');
-  repository.write('native/b.h', '// two\n');
-  repository.commit('two');
-  const [ask = [], measure = [], gate = []] = next.map(({ command }) => command.split(' ').slice(1));
-  const call = (args: string[]) => home.start(args, { cwd: repository.folder }).finished;
-  const asked = await call(ask);
-  assert.equal(asked.exitCode, 0, asked.stderr);
-  const policy = readFileSync(join(repository.folder, 'qualify.policy.yaml'));
-  const question: unknown = JSON.parse(readFileSync(join(repository.folder, 'question.json'), 'utf8'));
-  assert.equal((question as { policy: string }).policy, sha256(policy), 'the policy that the gate reads');
-  assert.deepEqual(measure, ['pr', '--challenge', 'question.json', '--matrix', 'qualify.matrix.yaml']);
-  mkdirSync(join(repository.folder, 'manifests'));
-  const decided = await call([...gate, '--json']);
-  assert.equal(decided.exitCode, 12, decided.stderr);
-  const { reasons } = JSON.parse(decided.stdout) as { reasons: { code: string }[] };
-  assert.ok(reasons.some(({ code }) => code === 'unanswered'));
-});
+const NEXT = 'the next steps ask what the policy requires, and give the question to each command';
+for (const branch of ['main', 'trunk'])
+  test(`${NEXT}, on ${branch}`, async () => {
+    const repository = engineRepository();
+    repository.git('branch', '--move', '--force', 'main', branch);
+    const { next } = JSON.parse((await init(repository.folder, '--json')).stdout) as {
+      next: { command: string }[];
+    };
+    repository.git('switch', '--quiet', '--create', 'change');
+    repository.write('native/b.h', '// two\n');
+    repository.commit('two');
+    const [ask = [], measure = [], gate = []] = next.map(({ command }) => command.split(' ').slice(1));
+    const call = (args: string[]) => home.start(args, { cwd: repository.folder }).finished;
+    const asked = await call(ask);
+    assert.equal(asked.exitCode, 0, asked.stderr);
+    const policy = readFileSync(join(repository.folder, 'qualify.policy.yaml'));
+    const question: unknown = JSON.parse(readFileSync(join(repository.folder, 'question.json'), 'utf8'));
+    assert.equal((question as { policy: string }).policy, sha256(policy), 'the policy that the gate reads');
+    assert.deepEqual(measure, ['pr', '--challenge', 'question.json', '--matrix', 'qualify.matrix.yaml']);
+    mkdirSync(join(repository.folder, 'manifests'));
+    const decided = await call([...gate, '--json']);
+    assert.equal(decided.exitCode, 12, decided.stderr);
+    const { reasons } = JSON.parse(decided.stdout) as { reasons: { code: string }[] };
+    assert.ok(reasons.some(({ code }) => code === 'unanswered'));
+  });
 
 test('the policy is for the branch that there is', async () => {
   const baseOf = async (repository: Repository): Promise<string> => {

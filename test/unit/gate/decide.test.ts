@@ -354,6 +354,24 @@ test('the rules from disk are told in every decision', () => {
   assert.match(renderGateText(decision), /FROM DISK/);
 });
 
+test('a trust policy that has expired is told also where no run is offered', () => {
+  const at = (expires: string) =>
+    decided((input) => {
+      input.trust = { ...input.trust, expires };
+      input.runs = [];
+    });
+  const gone = at('2026-11-30T11:59:59.000Z');
+  assert.deepEqual(
+    gone.reasons.map(({ code }) => code),
+    ['policy-expired'],
+  );
+  assert.match(
+    renderGateText(gone).replaceAll(/\s+/g, ' '),
+    /qualify\.trust\.json expired at 2026-11-30T11:59:59/,
+  );
+  assert.deepEqual(at(NOW).reasons, []);
+});
+
 test('decides the same of the same, and changes nothing of what it was given', () => {
   const before = JSON.stringify(good.runs);
   assert.deepEqual(decide(good), decide(good));

@@ -84,6 +84,29 @@ const cases: [what: string, policy: string, where: string, message: RegExp, hint
     /Did you mean "lab"/,
   ],
   [
+    'a cell that the matrix lacks',
+    good.replace('matrix: smoke', "matrix: mine, file: mine.yaml, cells: ['46/32']"),
+    'qualify.policy.yaml:6:46',
+    /: require\.0\.cells\.0: mine has no cell "46\/32"$/,
+    /^Did you mean "64\/32"\?$/,
+  ],
+  [
+    'a cell that is like none',
+    good.replace('matrix: smoke', "matrix: mine, file: mine.yaml, cells: ['64/32', 401+512]"),
+    'qualify.policy.yaml:6:55',
+    /: require\.0\.cells\.1: mine has no cell "401\+512"$/,
+    /^Its cells: 64\/32$/,
+  ],
+  [
+    'more rounds than the matrix runs for a challenge',
+    good
+      .replace('matrix: smoke', 'matrix: mine, file: mine.yaml, rounds: 60')
+      .replace('machines', 'challenge: required\nmachines'),
+    'qualify.policy.yaml:7:46',
+    /: require\.0\.rounds: 60 are required, and 64\/32 of mine has at most 24 rounds/,
+    /give the matrix more/,
+  ],
+  [
     'a rule that is misspelt',
     good.replace('machine: lab', 'machne: lab'),
     'qualify.policy.yaml',
@@ -107,6 +130,13 @@ for (const [what, policy, where, message, hint] of cases)
     assert.match(error.hint ?? '', hint);
     assert.doesNotMatch(`${error.message} ${error.hint}`, /--policy(?!-)/);
   });
+
+test('rounds that whoever measures may choose can be more than the matrix runs by itself', async (t) => {
+  const site = await GateSite.make(await scratchFolder(t), {
+    policy: { require: [{ matrix: 'fixture', file: 'matrices/fixture.yaml', machine: 'any', rounds: 60 }] },
+  });
+  assert.equal((await site.gate()).result, 'missing');
+});
 
 test('the policy itself is what the option names', async (t) => {
   const { message, hint, where } = await saidOf(t, good, 'none.yaml');
