@@ -27,16 +27,14 @@ export function oracleLaunches({ arms, protocol }: Pick<Plan, 'arms' | 'protocol
   );
   const compared = protocol.parity === 'bounded' ? others.filter(({ control }) => control === undefined) : [];
   const isOfBuild = ({ revision }: Plan['arms'][number]): boolean => revision === reference?.revision;
-  const healthy = compared
-    .filter(isOfBuild)
-    .map(
-      (arm): OracleLaunch => ({
-        switches: arm.switches,
-        arguments: arm.arguments,
-        arm: arm.name,
-        fault: NO_FAULT,
-      }),
-    );
+  const healthy = compared.filter(isOfBuild).map(
+    (arm): OracleLaunch => ({
+      switches: arm.switches,
+      arguments: arm.arguments,
+      arm: arm.name,
+      fault: NO_FAULT,
+    }),
+  );
   return {
     launches: [...spoilt, ...healthy],
     notRun: compared.filter((arm) => !isOfBuild(arm)).map(({ name }) => name),
