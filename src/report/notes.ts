@@ -1,5 +1,6 @@
 /** What stands beside the figures of a verdict: what to know before them, and warnings, those of many cells once. */
 import type { Reason, Verdict } from '../verdict/schema.js';
+import { rowsOf } from './rows.js';
 
 /** Cells that are named; more are counted. */
 const NAMED = 4;
@@ -45,6 +46,16 @@ export const firstNotes = ({ reasons, warnings }: Verdict): Reason[] =>
 
 /** The reasons and warnings that are told after the figures. */
 export const laterReasons = ({ reasons }: Verdict): Reason[] => reasons.filter((reason) => !isFirst(reason));
+
+/** Those reasons in the order of the rows: what is of no row first, then the losing cell. */
+export function reasonsByRow(verdict: Verdict): Reason[] {
+  const starts = rowsOf(verdict).map(
+    ({ cell, comparison: { arm, against } }) => `${cell.id}, ${arm} against ${against}: `,
+  );
+  const place = ({ message }: Reason): number => starts.findIndex((start) => message.startsWith(start));
+  return laterReasons(verdict).toSorted((a, b) => place(a) - place(b));
+}
+
 export const laterWarnings = ({ warnings, cells }: Verdict): Reason[] =>
   byCell(
     warnings.filter((warning) => !isFirst(warning)),

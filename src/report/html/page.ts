@@ -9,7 +9,7 @@ import { provenanceOf, type ReportContext, verifyCommand } from '../context.js';
 import { controlLines } from '../controls.js';
 import { headline, legend } from '../details.js';
 import { delta, interval, parityText, rate, ratio, spread, verdictText, workload } from '../format.js';
-import { firstNotes, laterReasons, laterWarnings } from '../notes.js';
+import { firstNotes, laterReasons, laterWarnings, reasonsByRow } from '../notes.js';
 import { type Row, rowsOf } from '../rows.js';
 import { simulatedNotice } from '../simulated.js';
 import { smallProtocol } from '../small-protocol.js';
@@ -93,7 +93,7 @@ ${said.map((text) => html`<p class="quiet">${text}</p>`)}</section>`;
 
 /** Why the result is no pass, of the session and its cells. */
 function reasonsSection({ verdict }: Page): Markup {
-  const reasons = notesOf(laterReasons(verdict));
+  const reasons = notesOf(reasonsByRow(verdict));
   if (reasons.length === 0) return nothing;
   return html`<section aria-labelledby="reasons"><h2 id="reasons">Reasons</h2><div class="notes">${reasons}</div></section>`;
 }

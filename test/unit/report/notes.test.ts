@@ -1,7 +1,9 @@
 /** Reasons that repeat in every cell are one line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byCell } from '../../../src/report/notes.js';
+import { byCell, reasonsByRow } from '../../../src/report/notes.js';
+import { rowsOf } from '../../../src/report/rows.js';
+import { reports } from '../../fixtures/reports.js';
 
 const ids = ['64/32', '96/32', '300/128', '401/512', '512/512'];
 const messages = (list: readonly [string, string][]): string[] =>
@@ -36,4 +38,18 @@ test('a warning of one cell, and those of the session, stay as they are', () => 
     ]),
     ['a 64/32: one', 'b two', 'b three'],
   );
+});
+
+test('reasons follow the rows, whatever the order of the cells is', () => {
+  const { verdict } = reports.failed();
+  const losing = rowsOf(verdict).map(({ cell }) => cell.id);
+  assert.equal(losing.length, 2);
+  const ofSession = { code: 'narrowed', message: 'narrowed to some cells' };
+  for (const reasons of [verdict.reasons, verdict.reasons.toReversed()]) {
+    const told = reasonsByRow({ ...verdict, reasons: [...reasons, ofSession] });
+    const cellsTold = told.map(
+      ({ message }) => losing.find((id) => message.startsWith(`${id}, `)) ?? 'session',
+    );
+    assert.deepEqual([...new Set(cellsTold)], ['session', ...losing]);
+  }
 });
