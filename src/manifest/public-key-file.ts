@@ -8,7 +8,9 @@ const MOST_BYTES = 64 * 1024;
 
 /** Reads a `.pub.pem` or `.pub` file. @throws ERR_QUALIFY_KEY_FILE (exit 64) when it cannot be read, or holds no key that is used */
 export async function readPublicKey(path: string): Promise<PublicKey> {
-  const bytes = readBounded(path, MOST_BYTES, (why, cause) => unusable(path, `the key ${path} ${why}`, cause));
+  const bytes = readBounded(path, MOST_BYTES, (why, cause) =>
+    unusable(path, `the key ${path} ${why}`, cause),
+  );
   const text = bytes.toString('utf8');
   try {
     return parsePublicKey(text, path);
