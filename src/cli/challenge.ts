@@ -139,11 +139,15 @@ function readPolicy(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_USAGE', `The policy ${path} cannot be read.`, {
-      exit: 'usage',
-      where: (cause as NodeJS.ErrnoException).message,
-      hint: 'Give the file that the gate reads: qualify.policy.yaml.',
-      cause,
-    });
+    throw new QualifyError(
+      'ERR_QUALIFY_USAGE',
+      `The policy ${path} cannot be read (${(cause as NodeJS.ErrnoException).code}).`,
+      {
+        exit: 'usage',
+        where: path,
+        hint: 'Give the file that the gate reads: qualify.policy.yaml.',
+        cause,
+      },
+    );
   }
 }

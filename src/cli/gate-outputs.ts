@@ -51,11 +51,15 @@ async function remove(path: string): Promise<void> {
   try {
     await rm(path, { force: true });
   } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_OUTPUT', `${path} of an earlier gate cannot be removed.`, {
-      exit: 'infrastructure',
-      where: cause instanceof Error ? cause.message : path,
-      hint: 'Name another file, or one in a folder that you may write to.',
-      cause,
-    });
+    throw new QualifyError(
+      'ERR_QUALIFY_OUTPUT',
+      `${path} of an earlier gate cannot be removed (${(cause as NodeJS.ErrnoException).code}).`,
+      {
+        exit: 'infrastructure',
+        where: path,
+        hint: 'Name another file, or one in a folder that you may write to.',
+        cause,
+      },
+    );
   }
 }

@@ -1,6 +1,6 @@
 /** How the answer of a verification reads: for people, and for programs. */
 import type { Summary } from '../manifest/verification-summary.js';
-import type { Verification } from '../manifest/verify.js';
+import type { Check, Verification } from '../manifest/verify.js';
 import type { TrustedVerification } from '../manifest/verify-trusted.js';
 import { wrap } from '../report/wrap.js';
 import { describeAnswer } from './describe-answer.js';
@@ -40,6 +40,7 @@ export function toText(run: string, verified: Verified, summary: Summary | null,
     `  session    ${predicate.session}, matrix ${predicate.matrix.name}, begun ${predicate.startedAt}\n`,
     ...(predicate.challenge ? [explained('answers', describeAnswer(predicate.challenge, options))] : []),
     ...(predicate.simulation ? ['  SIMULATED  nothing was measured: every rate is made up\n'] : []),
+    ...plantedOf(statement).map((text) => `  PLANTED    ${text}\n`),
     `  verdict    ${predicate.result} (exit code ${predicate.exitCode})\n`,
     ...predicate.cells.map((cell) => `    ${cell.id}  ${cell.verdict}\n`),
     ...(summary
@@ -50,6 +51,17 @@ export function toText(run: string, verified: Verified, summary: Summary | null,
     ...(options.explain ? [explained('believed', BELIEVED)] : []),
   ].join('');
 }
+
+/** Of a run that does not hold, or whose signer is not trusted: what it stood up to before. What failed is told as the error. */
+export const toFailedText = (run: string, checks: readonly Check[]): string =>
+  [
+    `NOT verified ${run}\n`,
+    ...checks.map(({ name, found }) => explained(name, found)),
+    explained(
+      checks.length === 0 ? 'no check' : 'then',
+      `${checks.length === 0 ? 'was passed' : 'it failed'}: see the error`,
+    ),
+  ].join('');
 
 /** What no check can find, in one line, and where the rest of it is. */
 const BELIEVED =
@@ -90,3 +102,11 @@ export function toJson(run: string, verified: Verified, summary: Summary | null,
     statement,
   };
 }
+
+/** A line for each arm that was slowed down on purpose. */
+const plantedOf = ({ predicate }: Verification['statement']): string[] =>
+  predicate.arms.flatMap(({ name, plantedSlowdownPercent: percent }) =>
+    percent === undefined
+      ? []
+      : [`arm ${name} was slowed down by ${percent} % on purpose: this is no qualification`],
+  );

@@ -4,10 +4,10 @@ import { QualifyError } from '../errors.js';
 import { type Role, roleSchema } from '../manifest/trust-policy.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import type { Summary } from '../manifest/verification-summary.js';
-import { verifyRun } from '../manifest/verify.js';
+import { type Check, verifyRun } from '../manifest/verify.js';
 import { findRun, RUN_OR_ARCHIVE } from './find-run.js';
 import { answer, answerJson, note } from './output.js';
-import { toJson, toText, type Verified } from './verification-text.js';
+import { toFailedText, toJson, toText, type Verified } from './verification-text.js';
 
 interface Options {
   key?: string;
@@ -60,9 +60,10 @@ export function register(program: Command): void {
     .action(async (name: string, options: Options) => {
       requirePolicy(options);
       const run = findRun(name);
+      const made: Check[] = [];
       try {
         const { verification, summary } = await withRunFolder(run, async (folder) => {
-          const found = await verify(folder, options);
+          const found = await verify(folder, options, (check) => made.push(check));
           return { verification: found, summary: await summarise(folder, found, options) };
         });
         if (options.json) answerJson(toJson(run, verification, summary, options));
@@ -70,6 +71,8 @@ export function register(program: Command): void {
       } catch (error) {
         // A failed check is an answer too: --json says it on stdout, and main.ts on stderr with the exit code.
         if (options.json && error instanceof QualifyError) answerJson(failureToJson(run, error));
+        else if (options.explain && error instanceof QualifyError && error.exit === 'invalid')
+          answer(toFailedText(run, made));
         throw error;
       }
     });
@@ -92,15 +95,23 @@ function requirePolicy({ trust, role, attestations, attest: file, as }: Options)
 }
 
 /** What few verifications need is loaded by those alone. */
-async function verify(runFolder: string, options: Options): Promise<Verified> {
+async function verify(
+  runFolder: string,
+  options: Options,
+  onCheck: (check: Check) => void,
+): Promise<Verified> {
   const { key, trust, role, attestations } = options;
   const isAsked = options.challenge !== undefined || options.matrix !== undefined;
   const challenge = isAsked ? (await import('./issued-challenge.js')).issuedChallenge(options) : undefined;
   if (trust !== undefined) {
     const { verifyTrusted } = await import('../manifest/verify-trusted.js');
-    return verifyTrusted(runFolder, { trust, role, attestations, now: new Date(), challenge });
+    return verifyTrusted(runFolder, { trust, role, attestations, now: new Date(), challenge, onCheck });
   }
-  return verifyRun(runFolder, { ...(key !== undefined && { key }), ...(challenge && { challenge }) });
+  return verifyRun(runFolder, {
+    onCheck,
+    ...(key !== undefined && { key }),
+    ...(challenge && { challenge }),
+  });
 }
 
 /** Writes the summary that was asked for, and says so when nobody would count it. */

@@ -35,6 +35,9 @@ export async function requireFreshBase({ folder, base, tip, policy }: BaseAsked)
   throw new QualifyError('ERR_QUALIFY_BASE_MOVED', `${why}: no run of it would count (base-moved).`, {
     exit: 'usage',
     where: policy.path,
-    hint: 'Merge the branch into the change (or rebase the change), push, and ask for its new head.',
+    hint:
+      behind === null
+        ? `Give a base that ${tip} has: --base "$(git merge-base ${tip} HEAD_OF_THE_CHANGE)"`
+        : 'Merge the branch into the change (or rebase the change), push, and ask for its new head.',
   });
 }

@@ -9,10 +9,17 @@ import { type GatePolicy, gatePolicySchema } from './policy.js';
 
 const MOST_BYTES = 2 ** 20;
 
-export const policyFailed = (where: string, message: string, hint?: string, cause?: unknown): QualifyError =>
+/** `at` is the place in the file, where there is a nearer one than `where`. */
+export const policyFailed = (
+  where: string,
+  message: string,
+  hint?: string,
+  cause?: unknown,
+  at = where,
+): QualifyError =>
   new QualifyError('ERR_QUALIFY_POLICY', `${where}: ${message}`, {
     exit: 'usage',
-    where,
+    where: at,
     hint: hint ?? 'docs/gate.md has every field; docs/examples/policies has policies that work.',
     cause,
   });
@@ -31,8 +38,11 @@ export interface ReadPolicy {
 export function readPolicy(bytes: Buffer, where: string): ReadPolicy {
   if (bytes.length > MOST_BYTES)
     throw policyFailed(where, `has ${bytes.length} bytes; at most ${MOST_BYTES}`);
-  const refuse = (faults: readonly Placed[], hint?: string): QualifyError =>
-    policyFailed(where, `is no policy:${listFaults(placedLines(faults, where))}`, hint);
+  const refuse = (faults: readonly Placed[]): QualifyError => {
+    const lines = placedLines(faults, where);
+    const [first = where] = lines.map((line) => /^:\d+:\d+/.exec(line.slice(where.length))?.[0] ?? '');
+    return policyFailed(where, `is no policy:${listFaults(lines)}`, undefined, undefined, where + first);
+  };
   const yaml = readYaml(bytes.toString('utf8'), { what: 'policy', merge: false, refuse });
   const parsed = gatePolicySchema.safeParse(yaml.value, { reportInput: true });
   if (!parsed.success || yaml.faults.length > 0) {

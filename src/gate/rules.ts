@@ -3,9 +3,10 @@
  * can bring its own rules along.
  */
 import { readFile } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { sha256, short } from '../digest.js';
 import type { QualifyError } from '../errors.js';
+import { realPlace } from '../machine/write-new.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { builtInNames } from '../matrix/built-in.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -57,11 +58,11 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
         ? policyFailed(where, why, hint)
         : policyFailed(named.place, `${named.field}: ${where} ${why}`, hint);
     if (isAbsolute(file) || file.split('/').includes('..'))
-      throw refused('is no path below the root of the repository');
+      throw refused('is no path below the root of the repository', below(repository, file));
     const bytes = await (fromDisk
       ? readFile(join(repository, file)).catch(() => null)
       : fileAt(repository, baseCommit, file));
-    if (bytes === null) throw refused('is not there', remedy(named?.field ?? '--policy', fromDisk));
+    if (bytes === null) throw refused('is not there', remedy(named?.field, fromDisk));
     return { bytes, where };
   };
   const { bytes, where } = await read(path);
@@ -130,8 +131,20 @@ function requireSatisfiable(
   }
 }
 
-/** `by`: the option or the field of the policy that names the file. */
-const remedy = (by: string, fromDisk: boolean): string =>
-  fromDisk
-    ? `Name it with ${by}, by its path below the root of the repository.`
-    : `A gate reads its rules from the base revision: merge the file there first, or name with ${by} one that is there. To try rules out: --policy-from-disk`;
+/** `by`: the field of the policy that names the file; undefined for the option. */
+function remedy(by: string | undefined, fromDisk: boolean): string {
+  if (!fromDisk)
+    return `A gate reads its rules from the base revision: merge the file there first, or name with ${by ?? '--policy'} one that is there. To try rules out: --policy-from-disk`;
+  return by === undefined
+    ? 'Name it with --policy, by its path below the root of the repository.'
+    : `Put the file there, or write into ${by} where it is: its path below the root of the repository.`;
+}
+
+/** How a file is to be named instead: by its path below the root, where it lies there. */
+function below(repository: string, file: string): string {
+  const path = relative(realPlace(repository), realPlace(resolve(repository, file)));
+  const isBelow = path !== '' && !isAbsolute(path) && path.split(sep)[0] !== '..';
+  return isBelow
+    ? `Name it by that path: ${path}`
+    : 'A gate reads its rules from its own repository: put the file there, and name it by its path below the root.';
+}

@@ -1,4 +1,5 @@
 /** Holds a run that was verified against a challenge that was really issued. */
+import type { QualifyError } from '../errors.js';
 import { matrixDigest } from '../matrix/digest.js';
 import type { Matrix } from '../matrix/schema.js';
 import type { Challenge } from '../plan/challenge.js';
@@ -19,9 +20,9 @@ export interface IssuedChallenge {
  * run does what its plan says of the challenge is `verifyRun`'s to check.
  */
 export function confirmChallenge(plan: Plan, { challenge, matrix }: IssuedChallenge): void {
-  if (plan.challenge === undefined) throw invalid(PLAN_FILE, 'answers no challenge: it chose its own seed');
+  if (plan.challenge === undefined) throw unasked('answers no challenge: it chose its own seed');
   const difference = firstJsonDifference(plan.challenge, challenge);
-  if (difference !== null) throw invalid(PLAN_FILE, `answers another challenge: ${difference}`);
+  if (difference !== null) throw unasked(`answers another challenge: ${difference}`);
   if (matrixDigest(matrix) !== challenge.matrix.digest)
     throw invalid(PLAN_FILE, `cannot be held against its challenge by this matrix ${matrix.name}`);
   if (!followsFromMatrix(plan, matrix)) {
@@ -31,3 +32,12 @@ export function confirmChallenge(plan: Plan, { challenge, matrix }: IssuedChalle
     );
   }
 }
+
+/** The run may be as good as any, and is no answer to what was asked. */
+const unasked = (why: string): QualifyError =>
+  invalid(
+    PLAN_FILE,
+    why,
+    undefined,
+    'The run is no answer to this challenge, whatever else it shows: ask for one (qualify pr --challenge FILE), or leave --challenge out.',
+  );

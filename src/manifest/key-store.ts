@@ -6,7 +6,7 @@
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { chmod, link, open, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { configFolder } from '../harness.js';
 import { replaceFile } from '../machine/replace-file.js';
@@ -254,7 +254,7 @@ function noKey(path: string, cause: unknown): QualifyError {
   return new QualifyError('ERR_QUALIFY_NO_KEY', `there is no key ${path}`, {
     exit: 'usage',
     where: path,
-    hint: 'Make one: qualify keys generate',
+    hint: `Make it: qualify keys generate ${basename(path, '.pem')}; or take one that you have: qualify keys list`,
     cause,
   });
 }

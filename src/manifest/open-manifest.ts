@@ -9,8 +9,7 @@ import { openEnvelope, type SealedPayload, STATEMENT_LIMITS } from './envelope.j
 import { KEY_FILE, MANIFEST_FILE, readRegular } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { readManifest } from './manifest.js';
-import type { PublicKey } from './public-key.js';
-import { checkTravellingKey, chooseSigner, type Signer, wrongKey } from './signer.js';
+import { checkTravellingKey, chooseSigner, type KeysOfPolicy, type Signer, wrongKey } from './signer.js';
 import { BUNDLE_FILE, bundleOf } from './sigstore-bundle.js';
 import { checkSsh, SSH_SIGNATURE_FILE } from './ssh-signature.js';
 import { PREDICATE_TYPE, type Statement, statementSchema } from './statement.js';
@@ -22,8 +21,8 @@ import { withVersions } from './versions.js';
 export interface KeyChoice {
   /** A key file or a fingerprint; only this key will do. */
   key?: string;
-  /** The keys of a trust policy; only one of these will do. Not together with `key`. */
-  among?: readonly PublicKey[];
+  /** The keys of the trust policy `file`; only one of these will do. Not together with `key`. */
+  among?: KeysOfPolicy;
   /** The user's keys; the default folder unless a test gives another. */
   keyFolder?: string;
 }

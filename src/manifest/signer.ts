@@ -21,11 +21,17 @@ export interface Signer {
   name: string | null;
 }
 
+/** The keys of a trust policy, and its file, which errors name. */
+export interface KeysOfPolicy {
+  keys: readonly PublicKey[];
+  file: string;
+}
+
 interface SignerOptions {
   /** `--key`: a PEM or OpenSSH file, or a fingerprint. */
   asked: string | undefined;
   /** Keys of a trust policy; no other will do. */
-  among?: readonly PublicKey[] | undefined;
+  among?: KeysOfPolicy | undefined;
   /** Bytes of `key.pub.pem` of the run folder, or null when it has none. */
   travelling: Buffer | null;
   /** The unauthenticated key name of the envelope; picks among trusted keys, and is compared after verification. */
@@ -58,10 +64,11 @@ export async function chooseSigner(options: SignerOptions): Promise<Signer> {
 }
 
 /** The name in the envelope only picks: the signature is then checked with the key of the policy. */
-function chooseAmong(keys: readonly PublicKey[], claimedKeyId: string): Signer {
+function chooseAmong({ keys, file }: KeysOfPolicy, claimedKeyId: string): Signer {
   const key = keys.find(({ keyId }) => keyId === claimedKeyId);
   if (key) return { key, trust: 'policy', name: null };
-  throw untrusted('unknown-key', `the trust policy does not have the key ${JSON.stringify(claimedKeyId)}`);
+  const why = `the trust policy does not have the key ${JSON.stringify(claimedKeyId)}`;
+  throw untrusted('unknown-key', why, file);
 }
 
 /** The travelling key must be the one that signed: a folder that carries another one was tampered with. */
@@ -81,6 +88,8 @@ const wrongSigner = (asked: string, found: string): QualifyError =>
   invalid(
     MANIFEST_FILE,
     `is not signed by the key you asked for, ${asked}: it names ${JSON.stringify(found)}`,
+    undefined,
+    'Nothing else of the run was looked at. Give the key of its signer, if you trust them: --key KEY.pub; or ask for a run that your signer signed.',
   );
 
 /** Why nothing that names `claimedKeyId` was signed by `signer`. */

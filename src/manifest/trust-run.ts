@@ -23,8 +23,11 @@ export function runTrustQuestion(
 export const policyKeys = (policy: TrustPolicy, file: string): PublicKey[] =>
   policy.keys.map((entry, at) => keyOf(entry, file, `keys[${at}]`));
 
-/** What was found. @throws ERR_QUALIFY_UNTRUSTED (exit 16) with the code and the reason */
-export function requireTrust(judgement: TrustJudgement): Extract<TrustJudgement, { trusted: true }> {
+/** What was found. `file` is the policy's. @throws ERR_QUALIFY_UNTRUSTED (exit 16) with the code and the reason */
+export function requireTrust(
+  judgement: TrustJudgement,
+  file: string,
+): Extract<TrustJudgement, { trusted: true }> {
   if (judgement.trusted) return judgement;
-  throw untrusted(judgement.code, judgement.message);
+  throw untrusted(judgement.code, judgement.message, file);
 }

@@ -3,9 +3,19 @@ import { QualifyError } from '../errors.js';
 import { masked } from '../report/escape.js';
 import type { TrustCode } from './trust-judgement.js';
 
-/** Exit 16. `message` says what was found and what the policy says. */
-export const untrusted = (code: TrustCode, message: string): QualifyError =>
+/** Exit 16. `message` says what was found and what the policy says; `file` is the policy's. */
+export const untrusted = (code: TrustCode, message: string, file: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_UNTRUSTED', `The signer is not trusted (${code}): ${masked(message)}`, {
     exit: 'invalid',
-    hint: 'docs/trust.md has each reason. The run itself can be looked at without --trust.',
+    where: file,
+    hint: `${remedyOf(code, file)}docs/trust.md has each reason. The run itself can be looked at without --trust.`,
   });
+
+/** Of what an entry lacks; against the other reasons nothing should be done but to measure again. */
+function remedyOf(code: TrustCode, file: string): string {
+  if (code === 'unknown-key')
+    return `If you trust the signer: qualify keys add KEY.pub --role observer --trust ${file}. `;
+  if (code === 'wrong-role' || code === 'wrong-machine')
+    return `If its key may sign this: qualify keys add KEY.pub --trust ${file}, with the --role or --machine that it lacks. `;
+  return '';
+}

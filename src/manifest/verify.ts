@@ -33,6 +33,14 @@ import { withVersions } from './versions.js';
 export interface VerifyOptions extends KeyChoice {
   /** The run must answer this challenge and no other. */
   challenge?: IssuedChallenge;
+  /** Called after each check that the run stood up to, so that those before one that fails can be told. */
+  onCheck?: (check: Check) => void;
+}
+
+/** A check that was made, and what it found. */
+export interface Check {
+  readonly name: string;
+  readonly found: string;
 }
 
 /** A run that stood up to every check. */
@@ -44,7 +52,7 @@ export interface Verification {
   /** Plan, journal, verdict and machine, as they were read from files that the signature covers. */
   record: RunRecord;
   /** What was checked, in order, each with what was found. */
-  checks: readonly { name: string; found: string }[];
+  checks: readonly Check[];
 }
 
 /**
@@ -53,9 +61,10 @@ export interface Verification {
  */
 export async function verifyRun(runFolder: string, options: VerifyOptions = {}): Promise<Verification> {
   await requireFinishedRun(runFolder);
-  const checks: { name: string; found: string }[] = [];
+  const checks: Check[] = [];
   const report = (name: string, found: string): void => {
     checks.push({ name, found });
+    options.onCheck?.({ name, found });
   };
   const { signer, statement, payload, manifestSha256 } = await openManifest(runFolder, options);
   report(

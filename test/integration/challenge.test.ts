@@ -128,6 +128,9 @@ describe('a challenge for a change that is behind', () => {
     const other = await ask('qualify.policy.yaml', '--tip', 'elsewhere');
     assert.equal(other.exitCode, 64);
     assert.match(other.stderr, /is no commit of elsewhere/);
+    assert.match(other.stderr, /next: Give a base that elsewhere has: --base/);
+    const nowhere = await ask('nosuch.yaml', '--tip', 'main');
+    assert.match(nowhere.stderr, /cannot be read \(ENOENT\)\.\n {2}at: {3}nosuch\.yaml\n/);
     const noPolicy = await qualify(
       ...['challenge', '--repository', 'x', '--head', 'feature', '--base', base, '--tip', 'main'],
     );

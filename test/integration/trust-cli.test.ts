@@ -159,6 +159,29 @@ test('explains what was checked, judged, and what remains the signer’s word', 
   assert.ok(pieces.every((line) => line.length <= 80));
 });
 
+test('an untrusted signer: says what was checked before, names the policy and what to do', async (context) => {
+  const at = await place(context);
+  at.done('keys', 'add', at.signerFile, '--role', 'verifier', '--trust', at.trust);
+  const role = at.verify('--explain');
+  assert.equal(role.code, 16);
+  assert.match(
+    role.stdout,
+    /^NOT verified .*\n {2}signature {2}Ed25519 .*(\n.*)*\n {2}statement {2}every field/,
+  );
+  assert.match(role.stdout, /\n {2}then +it failed: see the error\n$/);
+  assert.match(role.stderr, /next: .*qualify keys add KEY\.pub --trust \S*trust\.json/);
+  assert.equal(at.verify().stdout, '');
+  await writeFile(at.trust, '{"schemaVersion":1,"keys":[]}');
+  const unknown = at.verify('--explain');
+  assert.match(unknown.stdout, /^NOT verified .*\n {2}no check +was passed: see the error\n$/);
+  assert.match(
+    unknown.stderr,
+    /at: {3}\S*trust\.json\n {2}next: If you trust the signer: qualify keys add KEY\.pub --role observer --trust \S*trust\.json\./,
+  );
+  const nobody = at.qualify('keys', 'export', 'nosuch');
+  assert.match(nobody.stderr, /there is no key "nosuch", and no such file\n(.*\n)*.*you have no keys yet/);
+});
+
 test('refuses calls that mean nothing, and files that are none', async (context) => {
   const at = await place(context);
   at.done('keys', 'add', at.signerFile, '--role', 'observer', '--trust', at.trust);

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { cliScript } from '../../src/harness.js';
+import { cliScript, harnessFolder } from '../../src/harness.js';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
 import { writeRun } from '../fixtures/run-folder.js';
@@ -39,6 +39,21 @@ test('says who signed, and exits 0 whatever the verdict of the run', async (cont
   const asked = qualify(config, 'verify', run, '--key', join(folder, 'signer', 'signer.pub'));
   assert.equal(asked.code, 0, asked.stderr);
   assert.ok(asked.stdout.includes(`${keyId} (the key you asked for)`));
+});
+
+test('another key than was asked for: the run may be good, so that nobody is sent for its folder', async (context) => {
+  const { folder, run, config } = await sealedRun(context);
+  const { path } = await generateKey('other', join(folder, 'other'));
+  const { code, stderr } = qualify(config, 'verify', run, '--key', path.replace(/pem$/, 'pub'));
+  assert.equal(code, 16);
+  assert.match(stderr, /next: Nothing else of the run was looked at\. Give the key of its signer/);
+});
+
+test('says first that a slowdown was planted', () => {
+  const planted = join(harnessFolder, 'manifests', 'planted-fail.tar');
+  const key = join(harnessFolder, 'manifests', 'golden.pub');
+  const { stdout } = qualify('/nowhere', 'verify', planted, '--key', key);
+  assert.match(stdout, /\n {2}PLANTED {4}arm head was slowed down by 40 % on purpose.*\n {2}verdict {4}fail/);
 });
 
 test('explains each check', async (context) => {

@@ -28,11 +28,15 @@ export async function writeGithub(
     return paths;
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause;
-    throw new QualifyError('ERR_QUALIFY_GITHUB_FOLDER', `Nothing can be written into ${folder}.`, {
-      exit: 'infrastructure',
-      where: cause.message,
-      hint: 'Name a folder that you may write to: --out FOLDER',
-      cause,
-    });
+    throw new QualifyError(
+      'ERR_QUALIFY_GITHUB_FOLDER',
+      `Nothing can be written into ${folder} (${cause.code}).`,
+      {
+        exit: 'infrastructure',
+        where: folder,
+        hint: 'Name a folder that you may write to, or one that can be made.',
+        cause,
+      },
+    );
   }
 }

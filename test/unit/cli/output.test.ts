@@ -32,7 +32,7 @@ it('lets no mark through that hides, reverses or breaks text, in answers and in 
     assert.equal(plainText(`a${mark}b`).includes(mark), false);
     for (const error of [
       invalid('f', `a${mark}b`),
-      untrusted('unknown-key', `a${mark}b`),
+      untrusted('unknown-key', `a${mark}b`, 'trust.json'),
       refusedArchive('f', `a${mark}b`),
     ])
       assert.match(error.message, /a\?b$/, spelt);

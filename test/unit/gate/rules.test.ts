@@ -39,28 +39,28 @@ const cases: [what: string, policy: string, where: string, message: RegExp, hint
     good.replace('keys/trust.json', 'nowhere.json'),
     'qualify.policy.yaml:2:8',
     /: trust: nowhere\.json is not there$/,
-    /Name it with trust,/,
+    /Put the file there, or write into trust where it is/,
   ],
   [
     'no trust policy where nothing is said',
     good.replace('trust: keys/trust.json\n', ''),
     'qualify.policy.yaml:1:1',
     /: trust: qualify\.trust\.json is not there$/,
-    /with trust,/,
+    /write into trust where/,
   ],
   [
     'no matrix where `file` says',
     good.replace('matrix: smoke', 'matrix: mine, file: matrices/none.yaml'),
     'qualify.policy.yaml:6:27',
     /: require\.0\.file: matrices\/none\.yaml is not there$/,
-    /with require\.0\.file,/,
+    /^Put the file there, or write into require\.0\.file where it is/,
   ],
   [
     'a file out of the repository',
     good.replace('matrix: smoke', 'matrix: mine, file: ../mine.yaml'),
     'qualify.policy.yaml:6:27',
     /: require\.0\.file: \.\.\/mine\.yaml is no path below the root of the repository$/,
-    /docs\/gate\.md/,
+    /put the file there, and name it by its path/,
   ],
   [
     'a file of another matrix',
@@ -109,14 +109,14 @@ const cases: [what: string, policy: string, where: string, message: RegExp, hint
   [
     'a rule that is misspelt',
     good.replace('machine: lab', 'machne: lab'),
-    'qualify.policy.yaml',
+    'qualify.policy.yaml:6:5',
     /is no policy:\n {2}qualify\.policy\.yaml:6:5: require\.0\.machine: is missing\n {2}qualify\.policy\.yaml:6:22: require\.0: unknown key "machne": did you mean "machine"\?$/,
     /docs\/gate\.md/,
   ],
   [
     'a rule that stands twice',
     `${good}baseDrift: 1\nbaseDrift: 0\n`,
-    'qualify.policy.yaml',
+    'qualify.policy.yaml:8:1',
     /is no policy: qualify\.policy\.yaml:8:1: Map keys must be unique/,
     /docs/,
   ],
@@ -142,6 +142,17 @@ test('the policy itself is what the option names', async (t) => {
   const { message, hint, where } = await saidOf(t, good, 'none.yaml');
   assert.deepEqual([message, where], ['none.yaml: is not there', 'none.yaml']);
   assert.match(hint ?? '', /^Name it with --policy,/);
+});
+
+test('a policy that is named by its whole path: says the path that would do', async (t) => {
+  const repository = await scratchFolder(t);
+  const path = join(repository, 'rules', 'qualify.policy.yaml');
+  const asked = { repository, path, baseCommit: '', fromDisk: true };
+  const error = await refusal(readRules(asked));
+  assert.match(error.message, /is no path below the root of the repository$/);
+  assert.equal(error.hint, 'Name it by that path: rules/qualify.policy.yaml');
+  const outside = await refusal(readRules({ ...asked, path: join(repository, '..', 'x.yaml') }));
+  assert.match(outside.hint ?? '', /put the file there/);
 });
 
 test('a base that contradicts the policy is refused; what names no branch is none', async (t) => {
