@@ -218,7 +218,7 @@ test('two folders that hold a build get a matrix of the two, and are told what e
 test('one folder that holds a build is the base, and the other one is to be filled in', async () => {
   const folder = home.path('one-build');
   mkdirSync(join(folder, 'only'), { recursive: true });
-  writeFileSync(join(folder, 'only', 'serve'), '');
+  writeFileSync(join(folder, 'only', 'serve'), '', { mode: 0o755 });
   const done = await init(folder, '--engine', 'prebuilt');
   assert.equal(done.exitCode, 0, done.stderr);
   assert.match(done.stderr, /Fill in, in qualify\.matrix\.yaml: MODEL\.gguf, vocabulary, HEAD_FOLDER\.$/m);
