@@ -1,6 +1,6 @@
 /**
  * Git, called without hooks, prompts or the user's optional locks; its complaints become errors the user can act on. Most commands call no
- * git, so that what starts processes is loaded by the first call: a third of a command's start.
+ * git, so that what starts processes is loaded by the first call: about a quarter of a command's start.
  */
 import { QualifyError } from '../errors.js';
 
