@@ -10,6 +10,7 @@ import { QualifyError } from '../../src/errors.js';
 import { bundleOf } from '../../src/manifest/sigstore-bundle.js';
 import { type VerifyOptions, verifyRun } from '../../src/manifest/verify.js';
 import type { SampleRun } from '../fuzz/sample-run.js';
+import { removeFolder } from '../support/folder.js';
 import { type Guard, importWithout } from './without-guard.js';
 
 /** Names of what a manifest consists of. */
@@ -56,7 +57,7 @@ export function attackTest(name: string, victim: SampleRun, attack: Attack): voi
 /** A copy of a run, removed after the test. */
 export function copyOf(victim: SampleRun, context: TestContext): string {
   const folder = mkdtempSync(join(victim.folder, 'copy-'));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  context.after(() => removeFolder(folder));
   cpSync(victim.run, join(folder, 'run'), { recursive: true });
   return join(folder, 'run');
 }

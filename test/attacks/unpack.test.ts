@@ -1,7 +1,7 @@
 /** Archives of a run that was changed, and places that an archive must not be unpacked into. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -12,7 +12,7 @@ import { seal } from '../../src/manifest/seal.js';
 import { unpackRun, withRunFolder } from '../../src/manifest/unpack.js';
 import { archiveEntry } from '../fixtures/archive.js';
 import { writeRun } from '../fixtures/run-folder.js';
-import { scratchFolder } from '../support/folder.js';
+import { removeFolder, scratchFolder } from '../support/folder.js';
 import { refusal } from '../support/refusal.js';
 import { importWithout } from './without-guard.js';
 
@@ -31,7 +31,7 @@ describe('unpacking', () => {
     await packRun(run, { out: archive });
     bytes = readFileSync(archive);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   /** The archive with something else in it, in a folder of its own. */
   async function altered(

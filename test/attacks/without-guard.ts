@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { removeFolder } from '../support/folder.js';
 
 const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -50,7 +51,7 @@ function linkOrCopy(source: string, target: string): void {
 /** Imports `module` (below `src`, without extension) from a copy of the compiled sources that lacks the guards. */
 export async function importWithout<T>(t: TestContext, module: string, ...guards: Guard[]): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'without-guard-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => removeFolder(folder));
   linkTree(join(DIST, 'src'), join(folder, 'dist', 'src'));
   for (const name of ['node_modules', 'package.json', 'matrices', 'native', 'kernels']) {
     symlinkSync(join(ROOT, name), join(folder, name));

@@ -121,7 +121,7 @@ async function session(random: () => number, tally: Tally): Promise<void> {
     tally.lost += lostLaunches(home.journal()).length;
     tally.sessions += 1;
   } finally {
-    home.remove();
+    await home.remove();
   }
 }
 

@@ -17,7 +17,7 @@ describe('the golden runs', () => {
   after(() => {
     if (configBefore === undefined) delete process.env.XDG_CONFIG_HOME;
     else process.env.XDG_CONFIG_HOME = configBefore;
-    user.remove();
+    return user.remove();
   });
 
   test('are a pass, a fail and a refusal', () => {

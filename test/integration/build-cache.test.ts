@@ -11,6 +11,7 @@ import { buildEngine } from '../../src/revision/build-cache.js';
 import { type BuildProgress, parseProgress } from '../../src/revision/build-process.js';
 import { recipeEnvironment } from '../../src/revision/recipe.js';
 import { sourceTreeDigest } from '../../src/revision/source-tree.js';
+import { removeFolder } from '../support/folder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'qualify-build-'));
 const builds = join(folder, 'cache', 'qualify', 'builds');
@@ -41,7 +42,7 @@ describe('the build cache', () => {
   after(() => {
     if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
     else process.env.XDG_CACHE_HOME = cacheBefore;
-    rmSync(folder, { recursive: true, force: true });
+    return removeFolder(folder);
   });
 
   it('builds once, reports progress, and takes the second from the cache wherever the sources lie', async () => {

@@ -72,7 +72,7 @@ describe("the null arm's build", () => {
   after(() => {
     if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
     else process.env.XDG_CACHE_HOME = cacheBefore;
-    home.remove();
+    return home.remove();
   });
 
   test('is compiled from a copy of the sources at another path, to the same bytes', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +14,7 @@ import { propsSchema } from '../../src/engine/server/props.js';
 import { cliScript } from '../../src/harness.js';
 import { isSameProcessAlive, processStat } from '../../src/machine/procfs.js';
 import { runCli } from '../fixtures/cli.js';
+import { removeFolder } from '../support/folder.js';
 
 const VOCABULARY = 512;
 const completionSchema = z.object({
@@ -22,7 +23,7 @@ const completionSchema = z.object({
   logits_sha256: z.string(),
 });
 const folder = mkdtempSync(join(tmpdir(), 'qualify-embedded-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 const place = (name: string) => join(folder, name);
 const model = place('unit.gguf');

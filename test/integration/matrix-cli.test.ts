@@ -8,9 +8,10 @@ import { seal } from '../../src/manifest/seal.js';
 import { planSchema } from '../../src/plan/schema.js';
 import { runCli } from '../fixtures/cli.js';
 import { writeRun } from '../fixtures/run-folder.js';
+import { removeFolder } from '../support/folder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'qualify-matrix-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 describe('qualify matrix', () => {
   test('lists what is built in', async () => {

@@ -1,7 +1,7 @@
 /** Planted faults in the real engine: what they do, what a run makes of them, and how prompts are graded by them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -16,9 +16,10 @@ import { plantedFaults } from '../../src/plan/planted-faults.js';
 import { embeddedBuild } from '../../src/revision/build-cache.js';
 import { verdictSchema } from '../../src/verdict/schema.js';
 import { runCli } from '../fixtures/cli.js';
+import { removeFolder } from '../support/folder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'qualify-oracle-test-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 const environment = { QUALIFY_LOCK: `test ${folder}`, TMPDIR: folder, NO_COLOR: '1' };
 const run = (...args: string[]) => runCli(args, environment);

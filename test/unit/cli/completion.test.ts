@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { createFullProgram } from '../../../src/cli/main.js';
 import { renderManPage } from '../../../src/cli/man-page.js';
 import { builtInNames } from '../../../src/matrix/built-in.js';
+import { removeFolder } from '../../support/folder.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'completion-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 const qualify = (...args: string[]): string =>
   execFileSync(process.execPath, [join(root, 'bin/qualify.js'), ...args], { cwd: folder, encoding: 'utf8' });

@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { refuseExisting, writeNewFiles } from '../../../src/cli/write-new-files.js';
+import { removeFolder } from '../../support/folder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'qualify-new-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => removeFolder(folder));
 
 const files = [
   { path: 'a/one', text: '1' },

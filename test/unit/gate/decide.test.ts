@@ -1,6 +1,6 @@
 /** The decision by itself: one verified run as it is, and what changes when something of it, or around it, does. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,6 +15,7 @@ import { renderGateText } from '../../../src/gate/text.js';
 import type { Plan } from '../../../src/plan/schema.js';
 import { type VerdictName, verdictNames } from '../../../src/verdict/schema.js';
 import { GateSite, NOW, trusted } from '../../fixtures/gate-site.js';
+import { removeFolder } from '../../support/folder.js';
 
 let folder = '';
 let site: GateSite;
@@ -26,7 +27,7 @@ before(async () => {
   await site.run('good');
   good = await gather(site.options());
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 function setVoidShare({ decision }: Plan, voidShare: number | undefined): void {
   if (voidShare === undefined) delete decision.voidShare;

@@ -1,6 +1,6 @@
 /** The policies that are shipped as examples do what they say. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,6 +15,7 @@ import { loadMatrix } from '../../../src/matrix/load.js';
 import { withRevisions } from '../../../src/matrix/with-revisions.js';
 import { buildPlan } from '../../../src/plan/build.js';
 import { GateSite } from '../../fixtures/gate-site.js';
+import { removeFolder } from '../../support/folder.js';
 
 const example = async (name: string) => {
   const path = join('docs', 'examples', 'policies', name);
@@ -51,7 +52,7 @@ describe('matched-128gib.yaml', () => {
       Object.assign(cell, { id, promptTokens, chunk });
     }
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   /** What comes of a machine of so much memory and of cells of these lengths. */
   function decided(gib: number, lengths: readonly number[] = LENGTHS, isThere = true): GateDecision {

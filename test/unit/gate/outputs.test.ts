@@ -1,6 +1,6 @@
 /** Every output of a decision says the same: both numbers of both cells, the losing one first, a waiver before all else. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,6 +15,7 @@ import { renderJunit } from '../../../src/gate/junit.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { makeCell, makeDecision, makeRequirement } from '../../fixtures/github-decision.js';
+import { removeFolder } from '../../support/folder.js';
 
 /** The reports by the names of their options. */
 const renders = {
@@ -70,7 +71,7 @@ before(async () => {
   await site.waive('2048/32', { reason: 'slower | until <b>#647</b> lands\u001b[31m' });
   waived = await gather(site.options());
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => removeFolder(folder));
 
 describe('a change with +89 % at 401 and -9 % at 2048', () => {
   test('is a fail', () => {

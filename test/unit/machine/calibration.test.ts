@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -7,11 +7,12 @@ import { judgeCalibration } from '../../../src/machine/calibration-check.js';
 import { addCalibration, poolOf, readCalibrations } from '../../../src/machine/calibration-file.js';
 import { fingerprint } from '../../../src/machine/fingerprint.js';
 import { cellRecord, plantedRecord, sessionRecord } from '../../fixtures/calibration.js';
+import { removeFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
 function newPath(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'qualify-calibration-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => removeFolder(folder));
   return join(folder, 'config', 'calibration.json');
 }
 

@@ -1,7 +1,7 @@
 /** Reading the conditions of a launch: what the texts of the kernel say, and what is told of this very process. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { listenersOf, listeningInodes } from '../../../src/machine/listener.js';
 import { executableMappings, mappedDigest } from '../../../src/machine/mapped-files.js';
 import { runtimeVersions } from '../../../src/machine/process-conditions.js';
 import { conditionText, isSteering, variableText } from '../../../src/matrix/condition-values.js';
+import { removeFolder } from '../../support/folder.js';
 
 const MAPS = `5566-5567 r--p 00000000 fe:00 12 /usr/bin/engine
 5567-5568 r-xp 00001000 fe:00 12                         /usr/bin/engine
@@ -37,7 +38,7 @@ describe('mapped files', () => {
 
   test('are known by their content, also once that has changed under the same name', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'qualify-mapped-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    t.after(() => removeFolder(folder));
     const path = join(folder, 'a.so');
     writeFileSync(path, 'one');
     assert.equal(await mappedDigest({ path, deleted: false }), sha256('one'));

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { withCacheLock } from '../../../src/revision/cache-lock.js';
+import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/folder.js';
 
 const lockModule = new URL('../../../src/revision/cache-lock.js', import.meta.url).href;
@@ -49,7 +51,7 @@ it('waits for a living process, names it, and takes over when it is killed', asy
   };
   assert.equal(await withCacheLock(path, async () => 'mine', { onWait }), 'mine');
   assert.deepEqual(waitedFor, [child.pid]);
-  assert.deepEqual(await readdir(folder), []);
+  await eventually(() => readdirSync(folder).length === 0, 'nothing of the two is left');
 });
 
 it('stops waiting when it is told to', async (context) => {
@@ -63,7 +65,7 @@ it('stops waiting when it is told to', async (context) => {
   });
   await assert.rejects(waiting, reason);
   child.kill('SIGKILL');
-  await once(child, 'close');
+  await eventually(() => !existsSync(path), 'the guard of the killed holder removes its lock');
 });
 
 it('takes over a lock whose pid now belongs to another process, and an unreadable one', async (context) => {

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { fileAt, GIT_ENVIRONMENT, git } from '../../../src/revision/git.js';
+import { removeFolder } from '../../support/folder.js';
 import { Repository } from '../../support/repository.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'qualify-git-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => removeFolder(folder));
 
 const repository = new Repository(join(folder, 'repository'));
 repository.write('rules', 'strict\n');
