@@ -1,13 +1,13 @@
 /** What can happen to a session, each with its word, and `qualify resume` afterwards. */
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { lostLaunches, standingEntries } from '../../src/analysis/lost-launches.js';
 import { sha256 } from '../../src/digest.js';
-import { readCutJournal } from '../../src/journal/read.js';
 import { partialPrefix } from '../../src/machine/write-new.js';
-import { eventually, nothingRunsOf } from '../support/eventually.js';
-import { type CliResult, Home, type StartedCli } from '../support/run-cli.js';
+import { ofABusyMachine } from '../support/busy-machine.js';
+import { nothingRunsOf } from '../support/eventually.js';
+import { type CliResult, Home } from '../support/run-cli.js';
 
 const fixture = (name: string): string => new URL(`../fixtures/${name}.js`, import.meta.url).href;
 
@@ -17,20 +17,21 @@ function newHome(t: TestContext): Home {
   return home;
 }
 
-const kindsOf = (home: Home): string[] => {
-  const path = home.path('run', 'journal.jsonl');
-  return existsSync(path) ? readCutJournal(path).entries.map(({ kind }) => kind) : [];
-};
-
-/** A session, at the moment at which its journal has so many entries of a kind. */
-async function startUntil(home: Home, matrix: string, kind: string, times = 1): Promise<StartedCli> {
-  const started = home.start(['run', matrix, '--out', 'run']);
-  await eventually(
-    () => kindsOf(home).filter((one) => one === kind).length >= times || started.child.exitCode !== null,
-    `${times} entries ${kind}`,
-  );
-  assert.equal(started.child.exitCode, null, started.stderr());
-  return started;
+/** A command that sends itself a signal when it has written so many entries of a kind. */
+async function endedAt(
+  home: Home,
+  args: string[],
+  signal: 'SIGINT' | 'SIGKILL',
+  kind: string,
+  times = 1,
+): Promise<CliResult> {
+  const environment = {
+    NODE_OPTIONS: `--import=${fixture('signal-at-entry')}`,
+    SIGNAL_AT: `${signal} ${kind} ${times}`,
+  };
+  const result = await home.start(args, { environment }).finished;
+  if (signal === 'SIGKILL') assert.equal(result.signal, signal, result.stderr);
+  return result;
 }
 
 /**
@@ -63,10 +64,8 @@ const lost = (home: Home): [string, string | null][] =>
 describe('a session that was interrupted', () => {
   test('says how to go on, and goes on', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400' } }, { looks: [2] });
-    const { child, finished } = await startUntil(home, matrix, 'sample', 6);
-    child.kill('SIGINT');
-    const interrupted = await finished;
+    const args = ['run', home.fakeMatrix({}, { looks: [2] }), '--out', 'run'];
+    const interrupted = await endedAt(home, args, 'SIGINT', 'sample', 6);
     assertExit(home, interrupted, 12);
     assert.match(interrupted.stderr, /qualify resume run/);
     const before = readFileSync(home.path('run', 'journal.jsonl'), 'utf8');
@@ -87,22 +86,15 @@ describe('a session that was interrupted', () => {
 
   test('twice in few launches has lost too many: contaminated, exit code 14', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400' } }, { looks: [1] });
-    const first = await startUntil(home, matrix, 'ready');
-    first.child.kill('SIGKILL');
-    await first.finished;
-    const second = home.start(['resume', 'run']);
-    await eventually(
-      () => kindsOf(home).filter((kind) => kind === 'ready').length >= 2 || second.child.exitCode !== null,
-      'a second engine is ready',
-    );
-    second.child.kill('SIGINT');
-    assert.equal((await second.finished).exitCode, 12, second.stderr());
+    const args = ['run', home.fakeMatrix({}, { looks: [1] }), '--out', 'run'];
+    await endedAt(home, args, 'SIGKILL', 'ready');
+    const second = await endedAt(home, ['resume', 'run'], 'SIGINT', 'ready');
+    assert.equal(second.exitCode, 12, second.stderr);
     await resumed(home, 14);
     // What a busy machine does to the clocks of answers this short is not what is asked here.
     const codes = home.verdict().reasons.map(({ code }) => code);
     assert.deepEqual(
-      codes.filter((code) => code !== 'clocks-contradict'),
+      codes.filter((code) => !ofABusyMachine.includes(code)),
       ['launches-lost'],
     );
   });
@@ -132,10 +124,8 @@ describe('a session that was interrupted', () => {
 
   test('in the middle of a line loses the line, and says which bytes', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400' } }, { looks: [1] });
-    const { child, finished } = await startUntil(home, matrix, 'stop');
-    child.kill('SIGKILL');
-    await finished;
+    const args = ['run', home.fakeMatrix({}, { looks: [1] }), '--out', 'run'];
+    await endedAt(home, args, 'SIGKILL', 'stop');
     const half = '{"seq":99,"atNs":"12';
     appendFileSync(home.path('run', 'journal.jsonl'), half);
     await resumed(home);
@@ -170,15 +160,14 @@ describe('a disk that was full', () => {
 describe('an engine that was killed', () => {
   test('ends the session with exit code 15; resumed, its launch is repeated', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '4000' } }, { looks: [1] });
-    const { finished } = await startUntil(home, matrix, 'sample');
-    const launch = readCutJournal(home.path('run', 'journal.jsonl')).entries.findLast(
-      (entry) => entry.kind === 'launch',
+    const once = { FAKE_FAULT: 'killed-once:4', FAKE_STORE: home.path('store') };
+    mkdirSync(once.FAKE_STORE);
+    const died = await home.run(
+      ...['run', home.fakeMatrix({ base: once, head: once }, { looks: [1] }), '--out', 'run'],
     );
-    assert.ok(launch?.kind === 'launch');
-    process.kill(-launch.pid, 'SIGKILL');
-    const died = await finished;
     assert.equal(died.exitCode, 15, died.stderr);
+    const launch = home.journal().find((entry) => entry.kind === 'launch');
+    assert.ok(launch?.kind === 'launch');
     assert.ok(home.verdict().reasons.some(({ code }) => code === 'engine-died'));
     await resumed(home);
     assert.deepEqual(lost(home), [[launch.launch, 'ERR_QUALIFY_ENGINE_DIED']]);
@@ -236,9 +225,8 @@ describe('a clock that was set back', () => {
 
   test('before it was resumed is a warning, and the run verifies', async (t) => {
     const home = newHome(t);
-    const { child, finished } = await startUntil(home, home.fakeMatrix({}, { looks: [1] }), 'stop');
-    child.kill('SIGKILL');
-    await finished;
+    const args = ['run', home.fakeMatrix({}, { looks: [1] }), '--out', 'run'];
+    await endedAt(home, args, 'SIGKILL', 'stop');
     const result = await home.start(['resume', 'run'], { environment }).finished;
     assertExit(home, result, 11);
     assert.deepEqual(warning(home), ['clock-set-back']);

@@ -6,15 +6,15 @@ import { standingEntries, voidRounds } from '../../src/analysis/lost-launches.js
 import type { Entry } from '../../src/journal/entries.js';
 import { readCutJournal } from '../../src/journal/read.js';
 import { nothingRunsOf } from '../support/eventually.js';
-import { Home } from '../support/run-cli.js';
+import { borne, Home } from '../support/run-cli.js';
 
 const preload = (fixture: string): string =>
   `--import=${new URL(`../fixtures/${fixture}.js`, import.meta.url).href}`;
 const preloaded = preload('swap');
 const swapIn = (launches: string) => ({ environment: { NODE_OPTIONS: preloaded, SWAP_IN: launches } });
 
-/** Only what the test plants voids a launch: the machine may be busy for other reasons. */
-const invalidation = { majorFaults: 1_000_000, memoryPressure: 1, throttles: 1_000_000, clockShare: 1 };
+/** Only what the test plants voids a launch. */
+const invalidation = { ...borne, swapIns: 1024 };
 
 function newHome(t: TestContext): Home {
   const home = new Home();
@@ -84,8 +84,8 @@ for (const [when, lines, names] of [
     const home = newHome(t);
     const matrix = home.fakeMatrix({}, { looks: [1], invalidation });
     const environment = {
-      ...{ NODE_OPTIONS: `${preloaded} ${preload('die-after-void')}`, SWAP_IN: '1' },
-      DIE_AFTER_VOID: lines,
+      ...{ NODE_OPTIONS: `${preloaded} ${preload('signal-at-entry')}`, SWAP_IN: '1' },
+      SIGNAL_AT: `SIGKILL void 1 ${lines}`,
     };
     const killed = await home.start(['run', matrix, '--out', 'run'], { environment }).finished;
     assert.equal(killed.signal, 'SIGKILL', killed.stderr);

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bisectionSchema, readBisection } from '../../src/bisect/result.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
-import { nothingRunsOf } from '../support/eventually.js';
+import { eventually, nothingRunsOf } from '../support/eventually.js';
 import { type CliResult, Home, type StartedCli } from '../support/run-cli.js';
 import { ServedRepository, servedMatrix } from '../support/served-repository.js';
 
@@ -31,10 +31,9 @@ const start = ({ home, repository, matrix }: Served, ...args: string[]) =>
 
 /** Waits until a command has said something, however late that is seen. */
 async function seen(started: StartedCli, text: RegExp): Promise<void> {
-  while (!text.test(started.stderr())) {
-    assert.equal(started.child.exitCode, null, started.stderr());
-    await sleep(10);
-  }
+  const isSaid = (): boolean => text.test(started.stderr());
+  await eventually(() => isSaid() || started.child.exitCode !== null, `${text} is said`);
+  assert.ok(isSaid(), started.stderr());
 }
 
 /** Ctrl-C as soon as a bisection has said something, while it measures. */
@@ -182,10 +181,7 @@ describe('qualify bisect', () => {
     const lock = await takeMachineLock({ what: 'another session', wait: false, address });
     t.after(() => lock.release());
     const started = start(one, 'bisect', good, 'HEAD', '--wait');
-    while (!started.stderr().includes('waiting for')) {
-      assert.equal(started.child.exitCode, null, started.stderr());
-      await sleep(50);
-    }
+    await seen(started, /waiting for/);
     await sleep(1100);
     started.child.kill('SIGINT');
     const { exitCode, stdout } = await started.finished;

@@ -1,10 +1,11 @@
 /** `qualify calibrate` on fake engines: sessions of equal arms, a planted slowdown, what is kept, and what the doctor says. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type SessionRecord, sessionRecordSchema } from '../../src/analysis/calibration.js';
+import { eventually } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
 function newHome(t: TestContext): Home {
@@ -108,12 +109,11 @@ describe('qualify calibrate', () => {
     const matrix = home.fakeMatrix({ base: { FAKE_FAULT: 'hang:3' } });
     const { child, finished } = home.start(['calibrate', '--matrix', matrix]);
     const runs = home.path('.qualify', 'runs');
-    const isUp = (): boolean =>
-      existsSync(runs) &&
-      readdirSync(runs).some((name) =>
-        readFileSync(home.path('.qualify', 'runs', name, 'journal.jsonl'), 'utf8').includes('"kind":"ready"'),
-      );
-    while (!isUp() && child.exitCode === null) await sleep(50);
+    const journals = (): string[] =>
+      existsSync(runs) ? readdirSync(runs).map((name) => join(runs, name, 'journal.jsonl')) : [];
+    const isUp = (path: string): boolean =>
+      existsSync(path) && readFileSync(path, 'utf8').includes('"kind":"ready"');
+    await eventually(() => journals().some(isUp) || child.exitCode !== null, 'an engine is ready');
     child.kill('SIGINT');
     const { exitCode, stderr } = await finished;
     assert.equal(exitCode, 12, stderr);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { propsSchema } from '../../src/engine/server/props.js';
@@ -304,13 +305,16 @@ describe('a slow engine process', () => {
 
 describe('starting the engine process', () => {
   it('answers 503 on /health while the model loads', async () => {
-    const port = 20_000 + (process.pid % 20_000);
-    const starting = startHost(['--model', model.path, '--port', String(port)], { FAKE_OPEN_MS: '1500' });
+    // Below the ports that systems give away by themselves, and another one in each process.
+    const port = 20_000 + (process.pid % 12_000);
+    const loads = `${model.path}.loads`;
+    const starting = startHost(['--model', model.path, '--port', String(port)], { FAKE_OPEN_AFTER: loads });
     const health = async () =>
       (await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined))?.status;
-    let status = await health();
-    while (status === undefined) status = await health();
+    let status: number | undefined;
+    while (status === undefined) status = await Promise.race([health(), starting.then(() => 200)]);
     assert.equal(status, 503);
+    writeFileSync(loads, '');
     const host = await starting;
     assert.equal(await health(), 200);
     await host.stop();

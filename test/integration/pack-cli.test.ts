@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sha256 } from '../../src/digest.js';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
 import { writeRun } from '../fixtures/run-folder.js';
+import { eventually } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
 const STOP_AT_FILE = new URL('../fixtures/stop-at-file.js', import.meta.url).href;
@@ -69,10 +69,9 @@ for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
     const { child, stderr, finished } = home.start(['unpack', 'a.tar', '--out', 'x'], {
       environment: { NODE_OPTIONS: `--import ${STOP_AT_FILE}`, STOP_AT: '3' },
     });
-    while (!stderr().includes('stopped before a new file')) {
-      assert.equal(child.exitCode, null, stderr());
-      await sleep(20);
-    }
+    const isStopped = (): boolean => stderr().includes('stopped before a new file');
+    await eventually(() => isStopped() || child.exitCode !== null, 'it has stopped');
+    assert.ok(isStopped(), stderr());
     const [folder = ''] = scratch();
     assert.equal(
       readdirSync(home.path(folder), { recursive: true, withFileTypes: true }).filter((entry) =>
@@ -83,8 +82,7 @@ for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
     child.kill(signal);
     const { signal: endedBy } = await finished;
     assert.equal(endedBy, signal);
-    // The guard has to wake up first.
-    for (let tries = 0; tries < 600 && scratch().length > 0; tries += 1) await sleep(100);
+    await eventually(() => scratch().length === 0, 'the guard has woken up and removed what was unpacked');
     assert.deepEqual(readdirSync(home.folder), names);
   });
 }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { killAllGroups, ProcessGroup } from '../../src/engine/process-group.js';
 import { QualifyError } from '../../src/errors.js';
 import { groupMembers, processesWithVariable } from '../../src/machine/procfs.js';
+import { eventually } from '../support/eventually.js';
 import { scratchFolder } from '../support/folder.js';
 
 let marks = 0;
@@ -102,8 +102,6 @@ describe('process group', () => {
     const group = await start(t, "trap '' TERM; echo up; sleep 1000");
     await group.firstLine(said('up'));
     killAllGroups();
-    const deadline = performance.now() + 10_000;
-    while (left(group) > 0 && performance.now() < deadline) await sleep(10);
-    assert.equal(left(group), 0);
+    await eventually(() => left(group) === 0, 'nothing of the group is left');
   });
 });

@@ -7,6 +7,7 @@ import { takeMachineLock } from '../../src/machine/lock.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
 import { type Plan, planSchema } from '../../src/plan/schema.js';
+import { eventually } from '../support/eventually.js';
 import { Home } from '../support/run-cli.js';
 
 function newHome(t: TestContext): Home {
@@ -204,7 +205,7 @@ describe('qualify calibrate --simulated', () => {
   test('stops at Ctrl-C with exit code 12', async (t) => {
     const home = newHome(t);
     const { child, finished, stderr } = home.start(['calibrate', '--simulated', '--matrices', '100000']);
-    while (!stderr().includes('simulated 1 of')) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => stderr().includes('simulated 1 of') || child.exitCode !== null, 'it simulates');
     child.kill('SIGINT');
     const { exitCode } = await finished;
     assert.equal(exitCode, 12);

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, symlinkSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { takeFolderLock } from '../../src/machine/lock.js';
+import { eventually } from '../support/eventually.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
 const cli = fileURLToPath(new URL('../../../bin/qualify.js', import.meta.url));
@@ -82,7 +82,8 @@ describe('a run folder that a session writes', () => {
       'run',
     ]);
     t.after(() => first.child.kill('SIGKILL'));
-    while (!existsSync(home.path('run', 'journal.jsonl'))) await sleep(50);
+    const isBegun = (): boolean => existsSync(home.path('run', 'journal.jsonl'));
+    await eventually(() => isBegun() || first.child.exitCode !== null, 'the session has begun');
     symlinkSync(home.path('run'), home.path('link'));
     const environment = { QUALIFY_LOCK: `another ${home.folder}` };
     for (const name of ['run', 'link']) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { harnessFolder } from '../../src/harness.js';
 import { Repository } from './repository.js';
-import type { Home } from './run-cli.js';
+import { borne, type Home } from './run-cli.js';
 
 const addon = fileURLToPath(new URL('../fixtures/timed-addon.cjs', import.meta.url));
 
@@ -54,7 +54,15 @@ export function servedMatrix(home: Home, protocol: Record<string, unknown> = {})
       { promptTokens: 96, chunk: 32 },
     ],
     arms: { base: {}, head: {} },
-    protocol: { warmups: 1, samples: 2, looks: [6], clock: 'cpu', nullRounds: 0, ...protocol },
+    protocol: {
+      warmups: 1,
+      samples: 2,
+      looks: [6],
+      clock: 'cpu',
+      nullRounds: 0,
+      invalidation: borne,
+      ...protocol,
+    },
     budgets: { prefill: 5 },
   };
   writeFileSync(home.path('served.yaml'), JSON.stringify(matrix));

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { QualifyError } from '../../../src/errors.js';
 import type { SuiteLine } from '../../../src/kernels/lines.js';
 import { runSuite } from '../../../src/kernels/suite.js';
 import { processStat } from '../../../src/machine/procfs.js';
+import { eventually } from '../../support/eventually.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
@@ -70,8 +70,7 @@ it('leaves nothing running when it is interrupted', async (context) => {
   });
   assert.equal(await refusal(run), reason);
   assert.equal(pids.length, 2);
-  for (let tries = 0; tries < 100 && pids.some(isRunning); tries += 1) await sleep(100);
-  assert.deepEqual(pids.map(isRunning), [false, false]);
+  await eventually(() => !pids.some(isRunning), 'neither runs');
 });
 
 /** Not those that have ended and wait for their parent. */

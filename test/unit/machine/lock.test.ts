@@ -75,9 +75,10 @@ for (const [kind, address] of Object.entries(addresses)) {
         wait: true,
         address: at,
         tellEveryMs: 100,
-        signal: AbortSignal.timeout(20_000),
         onWait: (message) => {
-          if (message.startsWith('waiting')) told.push(message);
+          // It may be told once more while its holder dies.
+          if (!message.startsWith('waiting') || told.length === 3) return;
+          told.push(message);
           connections.push(process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length);
           if (told.length === 3) child.kill('SIGKILL');
         },

@@ -27,7 +27,7 @@ function readIn(module: string, call: string, path: string): { code: string; mes
     ['--max-old-space-size=200', '--input-type=module', '-e', script, path],
     {
       encoding: 'utf8',
-      timeout: 15_000,
+      timeout: 60_000,
       killSignal: 'SIGKILL',
       cwd: fileURLToPath(new URL('.', import.meta.url)),
     },
