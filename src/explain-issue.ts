@@ -14,7 +14,8 @@ const EXPECTED: Record<string, string> = {
 /** Of a text that is quoted; a stranger's may be as long as his file. */
 const MOST_QUOTED = 80;
 
-const quoted = (text: string): string =>
+/** A text of others in quotes, spelt as JSON spells it, and cut. */
+export const quoted = (text: string): string =>
   text.length <= MOST_QUOTED ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, MOST_QUOTED))}…`;
 
 function found(input: unknown): string {

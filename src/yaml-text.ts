@@ -3,7 +3,7 @@ import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocume
 import { type Fault, faultLine } from './faults.js';
 
 /** Line and column from 1. */
-interface Place {
+export interface Place {
   line: number;
   col: number;
 }
@@ -64,16 +64,18 @@ export function readYaml(text: string, { what, merge, refuse }: YamlOptions): Ya
 }
 
 /** A fault where the text has it. */
-export const placed = (fault: Fault, { placeOf }: YamlText): Placed => ({
+export const placed = (fault: Fault, { placeOf }: Pick<YamlText, 'placeOf'>): Placed => ({
   ...placeOf(fault),
   text: faultLine(fault),
 });
 
+/** In the order of the text. */
+export const byPlace = (faults: readonly Placed[]): Placed[] =>
+  faults.toSorted((a, b) => a.line - b.line || a.col - b.col);
+
 /** `file:line:column: fault`, a line each, in the order of the text. */
 export const placedLines = (faults: readonly Placed[], file: string): string[] =>
-  faults
-    .toSorted((a, b) => a.line - b.line || a.col - b.col)
-    .map(({ line, col, text }) => `${file}:${line}:${col}: ${text}`);
+  byPlace(faults).map(({ line, col, text }) => `${file}:${line}:${col}: ${text}`);
 
 /** `<<` of what is no map, which the parser notices when it makes plain data. */
 const isWrongMerge = (error: unknown): error is Error =>

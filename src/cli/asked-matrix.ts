@@ -1,17 +1,13 @@
 /** The matrix that a challenge asks for: the one that was named, else the one that the policy requires. */
 import { join, relative } from 'node:path';
 import { QualifyError } from '../errors.js';
-import type { GatePolicy } from '../gate/policy.js';
+import type { PolicyOnDisk } from '../gate/tip.js';
 import type { Matrix } from '../matrix/schema.js';
 import { tryGit } from '../revision/git.js';
 import { loadRealMatrix } from './real-matrix.js';
 import { DEFAULT_MATRIX } from './revision-matrix.js';
 
-/** A policy that was read, and its path. */
-interface PolicyFile {
-  path: string;
-  policy: GatePolicy;
-}
+type PolicyFile = Pick<PolicyOnDisk, 'path' | 'policy'>;
 
 interface AskedMatrix {
   /** As `--matrix` takes it. */

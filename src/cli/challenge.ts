@@ -5,8 +5,8 @@ import type { Command } from 'commander';
 import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { requireFreshBase } from '../gate/fresh-base.js';
-import type { GatePolicy } from '../gate/policy.js';
 import { parsePolicy } from '../gate/policy-file.js';
+import { type PolicyOnDisk, tipAt } from '../gate/tip.js';
 import { requireRulesOfTip } from '../gate/tip-rules.js';
 import { writeNew } from '../machine/write-new.js';
 import { matrixDigest } from '../matrix/digest.js';
@@ -88,8 +88,9 @@ async function issue(flags: Flags, now: Date): Promise<{ challenge: Challenge; m
         exit: 'usage',
         hint: 'Give --policy FILE too: it says how many commits the base may be behind.',
       });
-    await requireRulesOfTip({ folder: '.', tip: flags.tip, policy, matrix });
-    await requireFreshBase({ folder: '.', base, tip: flags.tip, policy });
+    const tip = await tipAt('.', flags.tip);
+    await requireRulesOfTip(tip, policy, matrix);
+    await requireFreshBase(tip, policy, base);
   }
   const parsed = challengeSchema.safeParse({
     schemaVersion: 1,
@@ -130,7 +131,7 @@ async function commitOf(name: string): Promise<string> {
   });
 }
 
-function openPolicy(path: string): { path: string; bytes: Buffer; policy: GatePolicy } {
+function openPolicy(path: string): PolicyOnDisk {
   const bytes = readPolicy(path);
   return { path, bytes, policy: parsePolicy(bytes, path) };
 }

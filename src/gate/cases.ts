@@ -1,7 +1,8 @@
 /** A decision as test reports have it: a suite a requirement, a case a protected cell, and one where evidence is lacking. Pure. */
-import type { GateDecision, GateResult, RequirementResult } from './decision.js';
+import type { GateDecision, GateResult, NextStep, RequirementResult } from './decision.js';
 import {
   headlineOf,
+  nextText,
   OTHER_CELLS,
   reasonText,
   rulesText,
@@ -50,8 +51,10 @@ export function propertiesOf(decision: GateDecision): [name: string, value: stri
   ];
 }
 
+const nextLine = (next: NextStep | null): string[] => (next === null ? [] : [`next: ${nextText(next)}`]);
+
 /** A requirement whose result no cell explains has a case of its own, so that no report is green by silence. */
-function evidenceCases({ result, reasons: all, cells }: RequirementResult): GateCase[] {
+function evidenceCases({ result, reasons: all, cells, next }: RequirementResult): GateCase[] {
   const reasons = all.filter(({ code }) => code !== OTHER_CELLS);
   if (reasons.length === 0 && cells.length > 0) return [];
   const isExplained = cells.some((cell) => cell.result === result);
@@ -63,13 +66,16 @@ function evidenceCases({ result, reasons: all, cells }: RequirementResult): Gate
       result: isExplained ? 'fail' : result,
       type: reasons[0]?.code ?? result,
       message: first,
-      lines,
+      lines: [...lines, ...nextLine(next)],
       waiver: null,
     },
   ];
 }
 
-function cellCases({ cells, reasons }: RequirementResult, { evidence, waivers }: GateDecision): GateCase[] {
+function cellCases(
+  { cells, reasons, next }: RequirementResult,
+  { evidence, waivers }: GateDecision,
+): GateCase[] {
   return cells.map((cell) => {
     const run = evidence[cell.run];
     const waiver = cell.waiver === null ? undefined : waivers[cell.waiver];
@@ -82,6 +88,7 @@ function cellCases({ cells, reasons }: RequirementResult, { evidence, waivers }:
         ...(waiver === undefined ? [] : [`WAIVED: ${waiverText(waiver)}`]),
         ...(run === undefined ? [] : [runText(run)]),
         ...[...cell.reasons, ...reasons.filter(({ code }) => code === OTHER_CELLS)].map(reasonText),
+        ...(cell.result === 'pass' || cell.result === 'waived' ? [] : nextLine(next)),
       ],
       waiver: waiver?.path ?? null,
     };

@@ -2,7 +2,6 @@
  * The decision of a gate: a pure function of what was read. Every run that was offered is judged and shown; of those that count, the worst
  * decides each cell; waivers come last and reach measured cells only.
  */
-import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import { EXIT } from '../exit-codes.js';
 import { challengeSeed } from '../plan/challenge.js';
@@ -19,11 +18,12 @@ import {
   type Reason,
   type RequirementResult,
 } from './decision.js';
-import { countDistinct } from './distinct-machines.js';
 import type { GateInput } from './input.js';
 import { protectedCells } from './judge-requirement.js';
 import { judgeWaiver } from './judge-waiver.js';
-import { type Offer, offersOf, toOfferedRun } from './offers.js';
+import { lackOf } from './lack.js';
+import { nextStepOf } from './next-step.js';
+import { type Offer, offersOf, requiredAt, toOfferedRun } from './offers.js';
 import type { Requirement } from './policy.js';
 import { OTHER_CELLS } from './words.js';
 
@@ -54,8 +54,8 @@ export function decide(input: GateInput): GateDecision {
       reasons: waiver === null ? (failure === null ? [] : [failure]) : judgeWaiver(input, waiver),
     };
   });
-  const requirements = input.policy.require.map((requirement, index) =>
-    judgeRequirement(requirement, index, offers, waivers),
+  const requirements = input.policy.require.map((_, index) =>
+    judgeRequirement(input, index, offers, waivers),
   );
   const result = worstResult(requirements.map((requirement) => requirement.result));
   const used = explainWaivers(waivers, requirements);
@@ -89,11 +89,12 @@ function exitOf(result: GateResult, requirements: readonly RequirementResult[]):
 }
 
 function judgeRequirement(
-  requirement: Requirement,
+  input: GateInput,
   index: number,
   offers: readonly Offer[],
   waivers: readonly OfferedWaiver[],
 ): RequirementResult {
+  const { requirement, matrix: asked } = requiredAt(input, index);
   const { matrix, machine } = requirement;
   const runs = offers.flatMap(({ counting, fits }) =>
     counting !== null && fits[index] === true ? [counting] : [],
@@ -106,7 +107,7 @@ function judgeRequirement(
     ...sessions.map(({ verdict }) => gateResultOf(verdict)),
   ]);
   const told = sessions.flatMap(({ reasons }) => reasons);
-  const lacking = lackOf(requirement, index, whole, offers);
+  const lacking = lackOf(requirement, index, offers, cells);
   // What failed or was refused stays so, however many machines are still to speak.
   const isLacking = lacking !== null && !['fail', 'refused'].includes(measured);
   const result = isLacking ? lacking.result : measured;
@@ -119,6 +120,7 @@ function judgeRequirement(
     reasons: [...(lacking?.reasons ?? []), ...told, ...otherCells(runs, cells)],
     evidence: runs.map((counting) => counting.index),
     cells,
+    next: nextStepOf({ requirement, matrix: asked, result, cells, lack: lacking }, input),
   };
 }
 
@@ -138,49 +140,6 @@ function sessionRefusal(
   const required = run.verdict.cells.filter(({ required: isRequired }) => isRequired);
   const explained = worstOf([...required, ...protectedCells(run, requirement)].map(({ verdict }) => verdict));
   return worstOf([result, explained]) === explained ? [] : [{ verdict: result, reasons }];
-}
-
-interface Lack {
-  result: 'missing' | 'invalid';
-  reasons: Reason[];
-}
-
-function lackOf(
-  requirement: Requirement,
-  index: number,
-  runs: readonly CountingRun[],
-  offers: readonly Offer[],
-): Lack | null {
-  const { matrix, machine, machinesAtLeast } = requirement;
-  const machines = countDistinct(
-    runs.map(({ run }) => ({ keyId: run.statement.predicate.signer, machineId: run.machine.id })),
-  );
-  if (machines >= machinesAtLeast) return null;
-  const broken = offers.filter(({ found }) => found.failure?.code === 'not-verified');
-  const near = offers.filter(
-    ({ found, fits, counting }) =>
-      found.run?.plan.matrix.name === matrix &&
-      (counting === null || counting.isOnlyAgainst || fits[index] !== true),
-  );
-  const first =
-    machines === 0
-      ? reason('no-run', `no run of ${matrix} on ${machine} counts for this change`)
-      : reason(
-          'too-few-machines',
-          `runs of ${counted(machines, 'machine')} by as many keys; ${machinesAtLeast} are required, each by a key of its own`,
-        );
-  return {
-    result: broken.length > 0 ? 'invalid' : 'missing',
-    reasons: [
-      first,
-      ...broken.map(({ found }) => reason('not-verified', `${found.path}: ${found.failure?.message}`)),
-      ...near.flatMap(({ found, against, counting, notes, unfit }) =>
-        [...against, ...(counting?.isOnlyAgainst ? notes : []), ...(unfit[index] ?? [])].map(
-          ({ code, message }) => reason(code, `${found.path}: ${message}`),
-        ),
-      ),
-    ],
-  };
 }
 
 /** Only what was measured and proved can be waived: a refusal is no number that somebody could accept. */

@@ -48,6 +48,13 @@ const gateCellSchema = z.strictObject({
   reasons: z.array(reasonSchema),
 });
 
+const nextStepSchema = z.strictObject({
+  /** One line. */
+  what: z.string(),
+  /** What does it, to be pasted; null where no command does. Words in capitals are to be filled in. */
+  command: z.string().nullable(),
+});
+
 const requirementResultSchema = z.strictObject({
   matrix: z.string(),
   /** Name of the class in the policy. */
@@ -59,6 +66,8 @@ const requirementResultSchema = z.strictObject({
   evidence: z.array(z.int()),
   /** Losing cell first. */
   cells: z.array(gateCellSchema),
+  /** What to do about it; null where it holds, and in decisions of earlier versions. */
+  next: nextStepSchema.nullable().default(null),
 });
 
 /** A run that was offered, whether it counts or not. All but `path` and `reasons` is null when it does not verify. */
@@ -120,6 +129,7 @@ export const gateDecisionSchema = z.strictObject({
 
 export type GateResult = z.infer<typeof gateResultSchema>;
 export type Reason = z.infer<typeof reasonSchema>;
+export type NextStep = z.infer<typeof nextStepSchema>;
 export type GateCell = z.infer<typeof gateCellSchema>;
 export type RequirementResult = z.infer<typeof requirementResultSchema>;
 export type OfferedRun = z.infer<typeof offeredRunSchema>;

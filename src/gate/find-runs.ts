@@ -9,6 +9,7 @@ import { evidenceDigest } from '../manifest/statement.js';
 import { withRunFolder } from '../manifest/unpack.js';
 import { verifyRun } from '../manifest/verify.js';
 import type { FoundRun, VerifiedRun } from './input.js';
+import { refusedFor } from './refused-for.js';
 
 /** A folder that has one of these says that it is a run. */
 const SIGNS = [PLAN_FILE, VERDICT_FILE, INDEX_FILE, MANIFEST_FILE];
@@ -82,13 +83,13 @@ async function readRun(path: string): Promise<FoundRun> {
     });
     if (!(error instanceof QualifyError)) {
       unreadable(error);
-      return refused('not-verified', `cannot be read: ${error instanceof Error ? error.message : ''}`);
+      return refused('not-verified', `it cannot be read: ${error instanceof Error ? error.message : ''}`);
     }
     // A full disk of ours says nothing about a run of theirs.
     if (error.exit === 'infrastructure') throw error;
     return refused(
       error.code === 'ERR_QUALIFY_RUN_UNFINISHED' ? 'unfinished' : 'not-verified',
-      error.message,
+      refusedFor(path, error),
     );
   }
 }

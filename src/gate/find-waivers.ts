@@ -6,6 +6,7 @@ import { invalid } from '../manifest/invalid.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { noFolder, unreadable } from './find-runs.js';
 import type { FoundWaiver } from './input.js';
+import { refusedFor } from './refused-for.js';
 import { openWaiver } from './waiver.js';
 
 /** What a waiver's file is called: `NAME.waiver.json`. */
@@ -39,6 +40,6 @@ async function readWaiver(path: string, trust: TrustPolicy): Promise<FoundWaiver
 /** One that cannot be taken, for what the error says of it. */
 function refused(path: string, error: unknown): FoundWaiver {
   if (!(error instanceof QualifyError)) unreadable(error);
-  const message = error instanceof Error ? error.message : '';
+  const message = error instanceof Error ? refusedFor(path, error) : '';
   return { path, waiver: null, failure: { code: 'not-verified', message } };
 }

@@ -5,6 +5,7 @@ import type { OfferedRun, Reason } from './decision.js';
 import type { FoundRun, GateInput } from './input.js';
 import { judgeFit } from './judge-requirement.js';
 import { endOf, judgeRun } from './judge-run.js';
+import type { Requirement } from './policy.js';
 import { changesOf, commitOf, referenceOf } from './run-subject.js';
 import { supersededRuns } from './supersede.js';
 
@@ -51,19 +52,24 @@ function judgeOffer(input: GateInput, found: FoundRun, index: number, seen: Set<
   if (seen.has(name)) against.push({ code: 'duplicate', message: 'the same run was found before' });
   seen.add(name);
   const unfit = input.policy.require.map((requirement, at) =>
-    judgeFit(run, requirement, input, matrixOf(input, at), arms),
+    judgeFit(run, requirement, input, requiredAt(input, at).matrix, arms),
   );
   const fits = unfit.map((reasons) => reasons.length === 0);
   const counting = against.length === 0 ? { index, run, arms, isOnlyAgainst: onlyAgainst !== null } : null;
   const why = (onlyAgainst ?? []).map(({ message }) => message).join('; ');
-  const told = why === '' ? [] : [{ code: 'only-against', message: `${why}: only what failed in it counts` }];
+  const told = why === '' ? [] : [{ code: 'only-against', message: `only what failed in it counts: ${why}` }];
   return { found, counting, against, notes: [...told, ...notes], fits, unfit };
 }
 
-function matrixOf({ matrices }: GateInput, requirement: number): Matrix {
-  const matrix = matrices[requirement];
-  if (matrix === undefined) throw new Error(`Requirement ${requirement} has no matrix.`);
-  return matrix;
+/** A requirement of the policy, by its index, with the matrix that it means. */
+export function requiredAt(
+  { policy, matrices }: Pick<GateInput, 'policy' | 'matrices'>,
+  index: number,
+): { requirement: Requirement; matrix: Matrix } {
+  const [requirement, matrix] = [policy.require[index], matrices[index]];
+  if (requirement === undefined || matrix === undefined)
+    throw new Error(`Requirement ${index} has no matrix.`);
+  return { requirement, matrix };
 }
 
 /** As the decision shows it. */

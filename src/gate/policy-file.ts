@@ -78,6 +78,6 @@ export function parseTrust(bytes: Buffer, where: string): TrustPolicy {
     return parseTrustPolicy(bytes, where);
   } catch (cause) {
     if (!(cause instanceof QualifyError)) throw cause;
-    throw policyFailed(where, cause.message, cause.hint, cause);
+    throw policyFailed(where, cause.message, cause.hint, cause, cause.where);
   }
 }

@@ -2,7 +2,8 @@
 import { counted } from '../counted.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
-import type { GateCell, GateDecision, RequirementResult } from './decision.js';
+import type { GateCell, GateDecision, NextStep, Reason, RequirementResult } from './decision.js';
+import { brief } from './github/limits.js';
 import {
   boundsText,
   headlineOf,
@@ -60,6 +61,21 @@ function list(title: string, items: readonly string[]): string {
   return [title, ...items.flatMap((text) => labelled('  -', plainText(text), 4, width))].join('\n');
 }
 
+/** A reason in at most two lines; `--json` has all of it. */
+function reasonLines({ code, message }: Reason): string[] {
+  for (let most = 2 * (width - LABEL); ; most -= 4) {
+    const lines = item('-', reasonText({ code, message: brief(message, most) }));
+    if (lines.length <= 2 || most < width) return lines;
+  }
+}
+
+/** A command is for pasting: it has a line to itself, however wide. */
+function nextLines(next: NextStep | null): string[] {
+  if (next === null) return [];
+  const { what, command } = next;
+  return command === null ? item('next', what) : [...item('next', `${what}:`), `    ${plainText(command)}`];
+}
+
 function requirementText(requirement: RequirementResult, { evidence }: GateDecision): string {
   const reasons = requirement.reasons.slice(0, MOST_REASONS);
   const more = requirement.reasons.length - reasons.length;
@@ -67,7 +83,7 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
     ...wrap(plainText(`${titleOf(requirement)}: ${requirement.result}`), width),
     ...(requirement.cells.length === 0 ? [] : [HEAD]),
     ...requirement.cells.flatMap(cellLines),
-    ...reasons.flatMap((reason) => item('-', reasonText(reason))),
+    ...reasons.flatMap(reasonLines),
     ...(more > 0 ? item('-', `${more} more: --json has them all`) : []),
     ...requirement.evidence.flatMap((index) => {
       const run = evidence[index];
@@ -75,6 +91,7 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
       const notes = run.reasons.map((reason) => `; ${reasonText(reason)}`).join('');
       return item('run', runText(run) + notes);
     }),
+    ...nextLines(requirement.next),
   ].join('\n');
 }
 

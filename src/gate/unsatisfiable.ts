@@ -33,12 +33,12 @@ export function unsatisfiable(
   // Without a challenge whoever measures may choose the number of rounds (`--rounds`).
   if (challenge !== 'required') return null;
   const cells = matrix.cells.filter((cell) => asked?.includes(cellId(cell)) ?? cell.required);
-  const short = cells.find((cell) => mostRounds(matrix, cell) < rounds);
-  if (short === undefined) return null;
-  const most = counted(mostRounds(matrix, short), 'round');
+  const lacking = cells.find((cell) => mostRounds(matrix, cell) < rounds);
+  if (lacking === undefined) return null;
+  const most = counted(mostRounds(matrix, lacking), 'round');
   return {
     path: ['rounds'],
-    message: `${rounds} are required, and ${cellId(short)} of ${matrix.name} has at most ${most} (protocol.looks, cap)`,
+    message: `${rounds} are required, and ${cellId(lacking)} of ${matrix.name} has at most ${most} (protocol.looks, cap)`,
     hint: 'Require no more rounds than the matrix runs, or give the matrix more.',
   };
 }

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
+import { quoted } from '../explain-issue.js';
 import { conform } from '../faults.js';
 import { openEnvelope, readEnvelope, signEnvelope } from '../manifest/envelope.js';
 import { invalid } from '../manifest/invalid.js';
@@ -76,7 +77,7 @@ export function openWaiver(bytes: Uint8Array, file: string, trust: TrustPolicy):
   const sealed = readEnvelope(bytes, { file });
   const signer = trust.keys.find(({ keyId }) => keyId === sealed.claimedKeyId);
   if (signer === undefined)
-    throw invalid(file, `names the key ${JSON.stringify(sealed.claimedKeyId)}, which the trust policy lacks`);
+    throw invalid(file, `names the key ${quoted(sealed.claimedKeyId)}, which the trust policy lacks`);
   const key = parsePublicKey(signer.publicKey, file);
   if (key.keyId !== signer.keyId)
     throw invalid(file, `cannot be checked: the trust policy calls ${key.keyId} ${signer.keyId}`);

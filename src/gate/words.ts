@@ -5,6 +5,7 @@ import { signedPercent } from '../verdict/percent.js';
 import type {
   GateCell,
   GateDecision,
+  NextStep,
   OfferedRun,
   OfferedWaiver,
   Reason,
@@ -52,6 +53,10 @@ export function sentenceOf(cell: GateCell): string {
 export const titleOf = ({ matrix, machine }: RequirementResult): string => `${matrix} on ${machine}`;
 
 export const reasonText = ({ code, message }: Reason): string => `${message} [${code}]`;
+
+/** `what to do: qualify …`. */
+export const nextText = ({ what, command }: NextStep): string =>
+  command === null ? what : `${what}: ${command}`;
 
 /** Who waived what, why, and until when. */
 export function waiverText(waiver: OfferedWaiver): string {

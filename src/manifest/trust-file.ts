@@ -2,9 +2,11 @@
 
 import { realpath } from 'node:fs/promises';
 import { QualifyError } from '../errors.js';
-import { conform } from '../faults.js';
+import { type Fault, faultsOf, listFaults } from '../faults.js';
+import { jsonPlaces } from '../json-place.js';
 import { readBounded } from '../machine/read-bounded.js';
 import { replaceFile } from '../machine/replace-file.js';
+import { byPlace, placed } from '../yaml-text.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
 import { type TrustedKey, type TrustPolicy, trustPolicySchema } from './trust-policy.js';
@@ -14,23 +16,25 @@ const MAXIMUM_DEPTH = 8;
 
 /**
  * The policy that `bytes` hold; `file` names their source in errors. A key must have the name that follows from it, and be there once.
- * @throws ERR_QUALIFY_TRUST_POLICY (exit 64)
+ * @throws ERR_QUALIFY_TRUST_POLICY (exit 64) with the first problems and their places
  */
 export function parseTrustPolicy(bytes: Uint8Array, file: string): TrustPolicy {
-  const policy = conform(trustPolicySchema, readJson(bytes, file), (faults) => noPolicy(file, faults));
+  const parsed = trustPolicySchema.safeParse(readJson(bytes, file), { reportInput: true });
+  const refuse = (faults: readonly Fault[], cause?: unknown): QualifyError =>
+    misplaced(bytes, file, faults, cause);
+  if (!parsed.success) throw refuse(faultsOf(trustPolicySchema, parsed.error));
   const seen = new Map<string, number>();
-  for (const [at, entry] of policy.keys.entries()) {
-    const place = `keys[${at}]`;
-    const { keyId } = keyOf(entry, file, place);
+  for (const [at, entry] of parsed.data.keys.entries()) {
+    const fault = (message: string, ...field: string[]): Fault => ({ path: ['keys', at, ...field], message });
+    const { keyId } = keyOf(entry, (why, cause) => refuse([fault(why, 'publicKey')], cause));
     if (keyId !== entry.keyId)
-      throw malformed(file, `${place}.keyId is ${entry.keyId}, but its publicKey has the name ${keyId}`);
+      throw refuse([fault(`is ${entry.keyId}, but its publicKey has the name ${keyId}`, 'keyId')]);
     const before = seen.get(keyId);
-    if (before !== undefined)
-      throw malformed(file, `${place} is the key of keys[${before}] once more, ${keyId}`);
+    if (before !== undefined) throw refuse([fault(`is the key of keys.${before} once more, ${keyId}`)]);
     seen.set(keyId, at);
-    checkRoles(entry, file, place);
+    checkRoles(entry, (field, why) => refuse([fault(why, field)]));
   }
-  return policy;
+  return parsed.data;
 }
 
 const readJson = (bytes: Uint8Array, file: string): unknown =>
@@ -38,7 +42,7 @@ const readJson = (bytes: Uint8Array, file: string): unknown =>
     file,
     maximumBytes: MAXIMUM_BYTES,
     maximumDepth: MAXIMUM_DEPTH,
-    refuse: (why, cause) => malformed(file, `it ${why}`, cause),
+    refuse: (why, cause) => noPolicy(file, ` it ${why}`, file, cause),
   });
 
 /** Reads a policy. @throws ERR_QUALIFY_TRUST_FILE (exit 64) when it cannot be read, and as `parseTrustPolicy` does */
@@ -82,31 +86,41 @@ export async function writeTrustPolicy(path: string, policy: TrustPolicy): Promi
 /** As files and answers show it: two spaces, the fields in the order of the schema. */
 export const formatTrustPolicy = (policy: TrustPolicy): string => `${JSON.stringify(policy, null, 2)}\n`;
 
-/** The key of an entry, from its own bytes. @throws ERR_QUALIFY_TRUST_POLICY */
-export function keyOf(entry: TrustedKey, file: string, place: string): PublicKey {
+/** The key of an entry, from its own bytes. @throws what `refuse` makes */
+function keyOf({ publicKey }: TrustedKey, refuse: (why: string, cause: unknown) => QualifyError): PublicKey {
   try {
-    return parsePublicKey(entry.publicKey, `${place}.publicKey`);
+    return parsePublicKey(publicKey, 'it');
   } catch (cause) {
     if (!(cause instanceof QualifyError)) throw cause;
-    throw malformed(file, cause.message, cause);
+    throw refuse(cause.message, cause);
   }
 }
 
-function checkRoles({ roles, machines, notBefore, notAfter }: TrustedKey, file: string, place: string): void {
-  if (new Set(roles).size !== roles.length) throw malformed(file, `${place}.roles names a role twice`);
+function checkRoles(
+  { roles, machines, notBefore, notAfter }: TrustedKey,
+  refuse: (field: string, why: string) => QualifyError,
+): void {
+  if (new Set(roles).size !== roles.length) throw refuse('roles', 'names a role twice');
   if (machines && !roles.includes('observer'))
-    throw malformed(file, `${place}.machines says which runs an observer may sign, and the key is none`);
+    throw refuse('machines', 'says which runs an observer may sign, and the key is none');
   if (notBefore && notAfter && Date.parse(notBefore) > Date.parse(notAfter))
-    throw malformed(file, `${place} counts from ${notBefore} to ${notAfter}: never`);
+    throw refuse('notAfter', `is ${notAfter}, before notBefore (${notBefore}), so that it never counts`);
 }
 
-const malformed = (file: string, problem: string, cause?: unknown): QualifyError =>
-  noPolicy(file, ` ${problem}`, cause);
+/** `bytes` are JSON that was read. */
+function misplaced(bytes: Uint8Array, file: string, faults: readonly Fault[], cause?: unknown): QualifyError {
+  const placeOf = jsonPlaces(new TextDecoder().decode(bytes));
+  const told = byPlace(faults.map((fault) => placed(fault, { placeOf })));
+  const [first] = told;
+  const where = first === undefined ? file : `${file}:${first.line}:${first.col}`;
+  const lines = told.map(({ line, text }) => `line ${line}: ${text}`);
+  return noPolicy(file, listFaults(lines), where, cause);
+}
 
-const noPolicy = (file: string, faults: string, cause?: unknown): QualifyError =>
+const noPolicy = (file: string, faults: string, where = file, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_TRUST_POLICY', `${file} is no trust policy:${faults}`, {
     exit: 'usage',
-    where: file,
+    where,
     hint: 'docs/trust.md has the format; `qualify keys add`, `rotate` and `revoke` write it.',
     cause,
   });

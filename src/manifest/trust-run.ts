@@ -1,6 +1,5 @@
 /** What a trust policy is asked about a run that has been verified. */
-import type { PublicKey } from './public-key.js';
-import { keyOf } from './trust-file.js';
+import { type PublicKey, parsePublicKey } from './public-key.js';
 import type { Attestation, TrustJudgement, TrustQuestion } from './trust-judgement.js';
 import type { Role, TrustPolicy } from './trust-policy.js';
 import { untrusted } from './untrusted.js';
@@ -21,7 +20,7 @@ export function runTrustQuestion(
 
 /** The keys that a policy names, whatever they may do. */
 export const policyKeys = (policy: TrustPolicy, file: string): PublicKey[] =>
-  policy.keys.map((entry, at) => keyOf(entry, file, `keys[${at}]`));
+  policy.keys.map(({ publicKey }) => parsePublicKey(publicKey, file));
 
 /** What was found. `file` is the policy's. @throws ERR_QUALIFY_UNTRUSTED (exit 16) with the code and the reason */
 export function requireTrust(

@@ -4,19 +4,12 @@ import { test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
 import { decide } from '../../src/gate/decide.js';
 import type { GateInput } from '../../src/gate/input.js';
-import { matrixDigest } from '../../src/matrix/digest.js';
 import { withRevisions } from '../../src/matrix/with-revisions.js';
 import { buildPlan } from '../../src/plan/build.js';
 import { type Challenge, challengeSeed } from '../../src/plan/challenge.js';
 import type { Plan } from '../../src/plan/schema.js';
 import { honest, tryDecide } from './try-decide.js';
 import { attacked } from './try-gate.js';
-
-/** Of the matrix that the first requirement means, as a challenge has it. */
-function digestOf({ matrices: [matrix] }: GateInput): string {
-  assert.ok(matrix);
-  return matrixDigest(matrix);
-}
 
 /** The plan that answers a challenge by the matrix of the first requirement. */
 function planFor({ session, arms }: Plan, challenge: Challenge, { matrices: [matrix] }: GateInput): Plan {
@@ -31,13 +24,7 @@ function planFor({ session, arms }: Plan, challenge: Challenge, { matrices: [mat
 test('an answer to a challenge chooses what the matrix leaves no choice in', async (t) => {
   const site = await attacked(t);
   const { input, run } = await honest(site);
-  const challenge: Challenge = {
-    ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
-    ...{ head: site.head, base: site.base, policy: input.source.sha256 },
-    matrix: { name: 'fixture', digest: digestOf(input) },
-    issuedAt: '2026-11-29T11:00:00.000Z',
-    expiresAt: '2026-11-30T11:00:00.000Z',
-  };
+  const challenge = site.challenge(input);
   run.plan = planFor(run.plan, challenge, input);
   const offered = { ...input, challenges: [challenge] };
   assert.equal(decide(offered).result, 'pass');
@@ -52,20 +39,13 @@ test('an answer to a challenge chooses what the matrix leaves no choice in', asy
 test("the answer to another pull request's challenge is offered", async (t) => {
   const site = await attacked(t);
   const { input, run } = await honest(site);
-  const challenge: Challenge = {
-    ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
-    ...{ head: 'd'.repeat(40), base: site.base },
-    matrix: { name: 'fixture', digest: digestOf(input) },
-    policy: input.source.sha256,
-    issuedAt: '2026-11-29T11:00:00.000Z',
-    expiresAt: '2026-11-30T11:00:00.000Z',
-  };
+  const challenge = site.challenge(input);
   input.policy.challenge = 'required';
   const answering = (asked: Challenge): GateInput => {
     run.plan = planFor(run.plan, asked, input);
     return { ...input, challenges: [asked] };
   };
-  assert.equal(decide(answering({ ...challenge, head: site.head })).result, 'pass');
+  assert.equal(decide(answering(challenge)).result, 'pass');
   const guards = {
     head: 'challenge.head !== input.head.commit',
     base: 'challenge.base !== commitOf(referenceOf(run.statement))',
@@ -74,22 +54,21 @@ test("the answer to another pull request's challenge is offered", async (t) => {
     expiresAt: 'Date.parse(startedAt) > Date.parse(challenge.expiresAt)',
   };
   const others: Record<keyof typeof guards, Partial<Challenge>> = {
-    head: {},
+    head: { head: 'd'.repeat(40) },
     base: { base: 'd'.repeat(40) },
     policy: { policy: sha256('another policy') },
     matrix: { matrix: { name: 'fixture', digest: sha256('wider budgets') } },
     expiresAt: { expiresAt: '2026-11-29T11:30:00.000Z' },
   };
   for (const [name, guard] of Object.entries(guards)) {
-    const other = { ...challenge, head: site.head, ...others[name as keyof typeof guards] };
-    const attack = answering(name === 'head' ? challenge : other);
+    const attack = answering({ ...challenge, ...others[name as keyof typeof guards] });
     await tryDecide(t, attack, 'other-challenge', {
       module: 'gate/judge-run',
       guard,
       instead: 'false',
     });
   }
-  const unissued = { ...answering({ ...challenge, head: site.head }), challenges: [] };
+  const unissued = { ...answering(challenge), challenges: [] };
   await tryDecide(t, unissued, 'other-challenge', {
     module: 'gate/judge-run',
     guard: "!wasIssued && input.policy.challenge === 'required'",
@@ -100,13 +79,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
 test('the seed was chosen, and a challenge put beside it', async (t) => {
   const site = await attacked(t);
   const { input, run } = await honest(site);
-  const challenge: Challenge = {
-    ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
-    ...{ head: site.head, base: site.base, policy: input.source.sha256 },
-    matrix: { name: 'fixture', digest: digestOf(input) },
-    issuedAt: '2026-11-29T11:00:00.000Z',
-    expiresAt: '2026-11-30T11:00:00.000Z',
-  };
+  const challenge = site.challenge(input);
   run.plan.challenge = challenge;
   await tryDecide(t, { ...input, challenges: [challenge] }, 'other-challenge', {
     module: 'gate/judge-run',

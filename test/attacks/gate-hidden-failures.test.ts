@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { decide } from '../../src/gate/decide.js';
 import { gate, gather } from '../../src/gate/gate.js';
-import type { Challenge } from '../../src/plan/challenge.js';
 import type { GateSite } from '../fixtures/gate-site.js';
 import { attacked, losing, requirement, tryGate } from './try-gate.js';
 import { importWithout } from './without-guard.js';
@@ -141,13 +140,7 @@ test('a failing answer to a challenge is held back: the decision says which ques
   const site = await attacked(t);
   await site.run('good');
   const input = await gather(site.options());
-  const challenge: Challenge = {
-    ...{ schemaVersion: 1, nonce: 'n'.repeat(43), repository: 'https://example.org/engine', pullRequest: 7 },
-    ...{ head: site.head, base: site.base, policy: null },
-    matrix: { name: 'fixture', digest: 'a'.repeat(64) },
-    issuedAt: '2026-11-29T11:00:00.000Z',
-    expiresAt: '2026-11-30T11:00:00.000Z',
-  };
+  const challenge = site.challenge(input);
   const { reasons } = decide({ ...input, challenges: [challenge] });
   assert.deepEqual(
     reasons.map(({ code }) => code),

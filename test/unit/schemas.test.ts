@@ -21,7 +21,7 @@ import {
   renderSchema,
   schemaFile,
 } from '../../src/schemas/json-schemas.js';
-import { writeRun } from '../fixtures/run-folder.js';
+import { fixtureMatrix, writeRun } from '../fixtures/run-folder.js';
 import { scratchFolder } from '../support/folder.js';
 
 const folder = join(harnessFolder, 'docs/schemas');
@@ -102,7 +102,8 @@ async function realDocuments(
     'gate-policy': [policy],
     'gate-decision': [
       decide({
-        ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy), matrices: [] },
+        ...{ decidedAt: NOW, harness: '0.1.0', policy: gatePolicySchema.parse(policy) },
+        matrices: [fixtureMatrix({})],
         merged: new Map(),
         source: {
           path: 'qualify.policy.yaml',

@@ -17,7 +17,7 @@ import {
   tableSection,
   waiverSection,
 } from './sections.js';
-import { shownResult } from './words.js';
+import { contradictionOf, shownResult } from './words.js';
 
 export interface GithubOptions {
   /** Tells the comments of several policies apart; made of the path of the policy when absent. */
@@ -58,12 +58,19 @@ function sectionsOf(decision: GateDecision, rows: number, runUrl: string | undef
   ].filter((section) => !isEmpty(section));
 }
 
+/** A decision that was damaged or made up, with the fields that show it as the first of its reasons. */
+function explained(decision: GateDecision): GateDecision {
+  const contradiction = contradictionOf(decision);
+  return contradiction === null ? decision : { ...decision, reasons: [contradiction, ...decision.reasons] };
+}
+
 /** The whole of a decision as GitHub-flavoured Markdown, within what a step's summary may have. */
 export const renderSummary = (decision: GateDecision, runUrl?: string): string =>
-  fit(sectionsOf(decision, Number.POSITIVE_INFINITY, runUrl), LIMITS.summaryBytes);
+  fit(sectionsOf(explained(decision), Number.POSITIVE_INFINITY, runUrl), LIMITS.summaryBytes);
 
 /** The five files. @throws TypeError when `runUrl` is no plain `https` address */
-export function renderGithub(decision: GateDecision, options: GithubOptions = {}): GithubFiles {
+export function renderGithub(offered: GateDecision, options: GithubOptions = {}): GithubFiles {
+  const decision = explained(offered);
   const { id = decision.policy.path, checkName = 'qualify', runUrl } = options;
   if (runUrl !== undefined && !isPlainUrl(runUrl))
     throw new TypeError(`not a plain https address: ${JSON.stringify(runUrl)}`);
@@ -72,7 +79,7 @@ export function renderGithub(decision: GateDecision, options: GithubOptions = {}
   const summary = fit(first, LIMITS.checkSummaryBytes);
   const checkRun = checkRunOf(decision, { name: checkName, summary, findings, runUrl });
   return {
-    'summary.md': renderSummary(decision, runUrl),
+    'summary.md': renderSummary(offered, runUrl),
     'comment.md': fit([whole(markerOf(id)), ...first], LIMITS.commentBytes),
     'check-run.json': `${JSON.stringify(checkRun, null, 2)}\n`,
     'annotations.txt': annotationLines(findings),

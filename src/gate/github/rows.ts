@@ -33,7 +33,7 @@ export const workloadOf = ({ id, phase, promptTokens, chunk }: GateCell): string
   `${promptTokens}-token ${brief(phase, 20)}, chunk=${chunk} (${brief(id, 64)})`;
 
 /** `prefill-short on lab`. */
-export const placeOf = ({ matrix, machine }: RequirementResult): string =>
+export const placeOf = ({ matrix, machine }: Pick<RequirementResult, 'matrix' | 'machine'>): string =>
   `${brief(matrix, 64)} on ${brief(machine, 64)}`;
 
 /** `+89.2 %, +88.3 % to +90.1 %`; dashes where nothing may be shown. */

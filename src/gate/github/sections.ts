@@ -6,7 +6,7 @@ import { counted } from '../../counted.js';
 import { short } from '../../digest.js';
 import { markdownCode, markdownText } from '../../report/escape.js';
 import type { Reason } from '../../verdict/schema.js';
-import type { GateDecision, OfferedRun } from '../decision.js';
+import type { GateDecision, NextStep, OfferedRun } from '../decision.js';
 import { type Section, whole } from './fit.js';
 import { brief } from './limits.js';
 import { type CellRow, placeOf, rowsOf, tableLines, workloadOf } from './rows.js';
@@ -37,7 +37,10 @@ export function headSection(decision: GateDecision): Section {
   );
 }
 
-/** Reasons of the decision itself, then of requirements that say why. */
+const nextStep = ({ what, command }: NextStep): string =>
+  command === null ? text(what) : `${text(what)}: ${markdownCode(brief(command))}`;
+
+/** Reasons of the decision itself, then of requirements that say why, then what to do. */
 export function reasonSection(decision: GateDecision): Section {
   const rows = [
     ...decision.reasons.map((reason) => `- why: ${reasonText(reason)}`),
@@ -45,6 +48,9 @@ export function reasonSection(decision: GateDecision): Section {
       requirement.reasons
         .slice(0, MOST_REASONS)
         .map((reason) => `- required: ${markdownText(placeOf(requirement))}: ${reasonText(reason)}`),
+    ),
+    ...decision.requirements.flatMap(({ next, ...requirement }) =>
+      next === null ? [] : [`- next: ${markdownText(placeOf(requirement))}: ${nextStep(next)}`],
     ),
   ];
   return { head: [], rows, tail: [] };

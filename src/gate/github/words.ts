@@ -1,6 +1,6 @@
 /** What a decision is called on GitHub. Only a pass reads as one: `waived` is told apart, and nothing else lets a merge through. */
 import { counted } from '../../counted.js';
-import { type GateCell, type GateDecision, type GateResult, gateResults } from '../decision.js';
+import { type GateCell, type GateDecision, type GateResult, gateResults, type Reason } from '../decision.js';
 
 const badness = (result: GateResult): number => gateResults.indexOf(result);
 
@@ -18,6 +18,20 @@ export function shownResult(decision: GateDecision): GateResult {
   ].toSorted(worseFirst);
   const passes = worst === 'pass' || worst === 'waived';
   return passes === (decision.exitCode === 0) ? worst : 'invalid';
+}
+
+/** Which fields of a decision contradict each other, and how; null in every decision that a gate makes. */
+export function contradictionOf({ result, exitCode, requirements }: GateDecision): Reason | null {
+  const told = (message: string): Reason => ({
+    code: 'contradiction',
+    message: `the decision contradicts itself: ${message}`,
+  });
+  const own = requirements.map((requirement) => requirement.result);
+  const [worst] = own.toSorted(worseFirst);
+  if (worst !== undefined && worst !== result)
+    return told(`result is ${result}, and requirements.${own.indexOf(worst)}.result is ${worst}`);
+  if ((result === 'pass' || result === 'waived') === (exitCode === 0)) return null;
+  return told(`exitCode is ${exitCode}, and result is ${result}`);
 }
 
 export type Conclusion = 'success' | 'neutral' | 'action_required' | 'failure';

@@ -5,6 +5,7 @@ import { chmod, lstat, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { QualifyError } from '../../../src/errors.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
 import {
   formatTrustPolicy,
@@ -35,11 +36,11 @@ const from = '2026-01-01T00:00:00Z';
 const wrong: Record<string, [object, RegExp]> = {
   'a name that is not that of the key': [
     { keys: [entry(one, { keyId: two.keyId })] },
-    /keys\[0\]\.keyId is SHA256:.* but its publicKey has the name SHA256:/,
+    /: line 1: keys\.0\.keyId: is SHA256:.* but its publicKey has the name SHA256:/,
   ],
   'a key twice': [
     { keys: [entry(one), entry(two), entry(one)] },
-    /keys\[2\] is the key of keys\[0\] once more/,
+    /: line 1: keys\.2: is the key of keys\.0 once more/,
   ],
   'a key twice under another comment': [
     { keys: [entry(one), entry(one, { publicKey: sshLine(one, 'another'), roles: ['verifier'] })] },
@@ -50,7 +51,7 @@ const wrong: Record<string, [object, RegExp]> = {
   'a role twice': [{ keys: [entry(one, { roles: ['observer', 'observer'] })] }, /names a role twice/],
   'machines of one who observes none': [
     { keys: [entry(one, { roles: ['verifier'], machines: ['a'.repeat(64)] })] },
-    /keys\[0\]\.machines/,
+    /: line 1: keys\.0\.machines: says which/,
   ],
   'a window that never opens': [
     { keys: [entry(one, { notBefore: '2026-01-02T00:00:00Z', notAfter: from })] },
@@ -64,10 +65,10 @@ const wrong: Record<string, [object, RegExp]> = {
     /reason/,
   ],
   'another version': [{ schemaVersion: 2 }, /schemaVersion/],
-  'no key': [{ keys: [entry(one, { publicKey: 'hello' })] }, /keys\[0\]\.publicKey is neither/],
+  'no key': [{ keys: [entry(one, { publicKey: 'hello' })] }, /: line 1: keys\.0\.publicKey: it is neither/],
   'a key of small order': [
     { keys: [entry(one, { publicKey: `ssh-ed25519 ${lowOrderBlob()}` })] },
-    /keys\[0\]\.publicKey is a point of small order/,
+    /: line 1: keys\.0\.publicKey: it is a point of small order/,
   ],
 };
 
@@ -87,6 +88,31 @@ for (const [what, [change, message]] of Object.entries(wrong)) {
     });
   });
 }
+
+test('names the line of each fault, of a key that is unknown that of the key, and the place of the first', () => {
+  const lines = (policy: object): string[] => JSON.stringify(policy, null, 2).split('\n');
+  const places = (text: string): [where: string | undefined, told: string[]] => {
+    try {
+      parseTrustPolicy(Buffer.from(text), 'trust.json');
+    } catch (error) {
+      assert.ok(error instanceof QualifyError);
+      return [error.where, error.message.match(/line \d+: \S+ /g) ?? []];
+    }
+    return [undefined, []];
+  };
+  const bad = { ...good, keys: [entry(one, { roles: ['admin'], trusted: true }), entry(two)] };
+  const text = lines(bad);
+  const role = text.findIndex((line) => line.includes('"admin"')) + 1;
+  const trustedAt = text.findIndex((line) => line.includes('"trusted"')) + 1;
+  assert.deepEqual(places(text.join('\n')), [
+    `trust.json:${role}:9`,
+    [`line ${role}: keys.0.roles.0: `, `line ${trustedAt}: keys.0: `],
+  ]);
+  const again = lines({ ...good, keys: [entry(one), entry(two), entry(one)] });
+  const third = again.flatMap((line, at) => (line === '    {' ? [at + 1] : []))[2];
+  assert.deepEqual(places(again.join('\n')), [`trust.json:${third}:5`, [`line ${third}: keys.2: `]]);
+  assert.deepEqual(places('{\n  "schemaVersion": 1\n}'), ['trust.json:1:1', ['line 1: keys: ']]);
+});
 
 test('refuses what is no plain JSON', () => {
   const twice = JSON.stringify(good).replace('{', '{"schemaVersion":1,');

@@ -91,6 +91,27 @@ describe('a decision on GitHub', () => {
     assert.equal(renderGithub(makeDecision('waived'))['outputs.txt'], 'result=waived\nexit-code=0\n');
   });
 
+  test('a contradiction is told by the fields that it is between, and no decision of a gate has one', () => {
+    const cases: [Partial<GateDecision>, string][] = [
+      [{ exitCode: 10 }, 'exitCode is 10, and result is pass'],
+      [{ result: 'fail', exitCode: 0 }, 'result is fail, and requirements.0.result is pass'],
+      [
+        { requirements: [makeRequirement([], 'pass'), makeRequirement([], 'missing')] },
+        'result is pass, and requirements.1.result is missing',
+      ],
+    ];
+    for (const [change, fields] of cases) {
+      const decision = { ...makeDecision('pass'), ...change };
+      const [summary = '', comment = '', annotations = ''] = texts(decision);
+      const said = `the decision contradicts itself: ${fields} (contradiction)`;
+      for (const text of [summary, comment, checkRunOf(decision).output.summary])
+        assert.ok(text.includes(`- why: ${said}\n`), text);
+      assert.ok(annotations.split('\n')[0]?.endsWith(` ${said}`), annotations);
+    }
+    for (const result of gateResults)
+      for (const text of texts(makeDecision(result))) assert.doesNotMatch(text, /contradict/, result);
+  });
+
   test('of a mixed change the losing cell comes first, with both numbers', () => {
     const { 'comment.md': comment, 'annotations.txt': annotations } = renderGithub(makeDecision('fail'));
     const [lost = '', won = ''] = comment.split('\n').filter((line) => /^\| \*\*FAIL|^\| pass/.test(line));

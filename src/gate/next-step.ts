@@ -1,0 +1,91 @@
+/** What to do about a requirement that does not hold: in one line, and the command for it where there is one. Pure. */
+import { short } from '../digest.js';
+import type { Matrix } from '../matrix/schema.js';
+import type { GateCell, GateResult, NextStep } from './decision.js';
+import type { GateInput } from './input.js';
+import type { Lack } from './lack.js';
+import type { Requirement } from './policy.js';
+
+interface Judged {
+  requirement: Requirement;
+  matrix: Matrix;
+  result: GateResult;
+  /** Losing cell first. */
+  cells: readonly GateCell[];
+  lack: Lack | null;
+}
+
+type Input = Pick<GateInput, 'policy' | 'source' | 'trust' | 'head' | 'base' | 'decidedAt'>;
+
+/** Null where it holds. */
+export function nextStepOf(judged: Judged, input: Input): NextStep | null {
+  const { requirement, result, cells, lack } = judged;
+  const { policy, source, trust, base, decidedAt } = input;
+  const again = (what: string): NextStep => ({ what, command: measure(judged, input) });
+  const push = 'change the code and push it';
+  switch (result) {
+    case 'pass':
+    case 'waived':
+      return null;
+    case 'missing':
+    case 'invalid':
+      if (trust.expires !== undefined && Date.parse(trust.expires) < Date.parse(decidedAt))
+        return { what: `give ${source.trust} of ${base.branch} a later "expires"`, command: null };
+      return lackingTrust(judged, input) ?? again(where(requirement, lack?.machines ?? 0, policy));
+    case 'refused':
+      if (cells.some(({ verdict }) => verdict === 'parity-failed'))
+        return { what: `the outputs differ: ${push}`, command: null };
+      if (!policy.supersede.includes('refused')) return { what: push, command: null };
+      return again(`remove what the refusal names, and measure again on ${requirement.machine}`);
+    case 'inconclusive':
+      if (policy.supersede.includes('inconclusive'))
+        return again(`measure again on ${requirement.machine}, in as many rounds or more`);
+      return { what: `${push}, or let a maintainer sign`, command: waive(judged, input) };
+    case 'fail':
+      return { what: `${push}, or let a maintainer sign`, command: waive(judged, input) };
+  }
+}
+
+function where({ machine }: Requirement, machines: number, { challenge }: GateInput['policy']): string {
+  const place = machines === 0 ? `on ${machine}` : `on another machine of ${machine}, with a key of its own`;
+  return challenge === 'required'
+    ? `answer a challenge for this head ${place}`
+    : `measure the change ${place}`;
+}
+
+/** A word of a command that people paste; a name that a shell takes for more than a name is left for them to fill in. */
+const word = (text: string, instead: string): string => (/^[\w.][\w.+/@:-]*$/.test(text) ? text : instead);
+
+function measure({ requirement, matrix }: Judged, { policy, head, base }: Input): string {
+  const { file, rounds } = requirement;
+  const named = file === undefined ? requirement.matrix : word(file, 'FILE');
+  if (policy.challenge === 'required')
+    return `qualify pr --challenge FILE${file === undefined ? '' : ` --matrix ${named}`}`;
+  // A run may stop at its first look, which has fewer rounds than count here.
+  const isShort = (matrix.protocol.looks[0] ?? 0) < rounds;
+  const commits = `--base ${short(base.commit)} --head ${short(head.commit)}`;
+  return `qualify pr --matrix ${named} ${commits}${isShort ? ` --rounds ${rounds}` : ''}`;
+}
+
+function waive({ requirement, result, cells }: Judged, { head }: Input): string {
+  const cell = word(cells.find((one) => one.result === result)?.id ?? '', 'CELL');
+  const terms = '--reason WHY --expires 14d --out waivers/NAME.waiver.json';
+  return `qualify waive --head ${short(head.commit)} --matrix ${requirement.matrix} --cell ${cell} ${terms}`;
+}
+
+/** What only the trust policy of the base can give a run. */
+const TRUST_CODES = ['unknown-key', 'wrong-role', 'unbound-key'];
+
+/** Where a run would count but for what the trust policy lacks: measuring again would not help. */
+function lackingTrust({ requirement, lack }: Judged, { policy, source, base }: Input): NextStep | null {
+  const index = policy.require.indexOf(requirement);
+  const held = (lack?.near ?? [])
+    .map(({ against, unfit }) => [...against, ...(unfit[index] ?? [])].map(({ code }) => code))
+    .find((codes) => codes.length > 0 && codes.every((code) => TRUST_CODES.includes(code)));
+  if (held === undefined) return null;
+  const bound = held.includes('unbound-key') ? ' --machine ID' : '';
+  return {
+    what: `merge a ${source.trust} into ${base.branch} that lets the signer's key speak`,
+    command: `qualify keys add KEY.pub --role observer${bound} --trust ${word(source.trust, 'FILE')}`,
+  };
+}
