@@ -19,9 +19,13 @@ using test::prompt;
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kTokens = 140;
 constexpr std::size_t kLongTokens = 300;
+constexpr std::int64_t kChunks[] = {1, 7, 32, 128, 2048};
+constexpr std::size_t kCuts[] = {1, 5, 127, 128, 129, kTokens - 1, kTokens};
 #else
 constexpr std::size_t kTokens = 300;
 constexpr std::size_t kLongTokens = 2100;
+constexpr std::int64_t kChunks[] = {1, 7, 32, 128, 401, 512, 2048};
+constexpr std::size_t kCuts[] = {1, 2, 3, 5, 64, 127, 128, 129, kTokens - 1, kTokens};
 #endif
 
 // Index of the first position whose row differs, -1 when all bits are equal.
@@ -56,7 +60,7 @@ const std::vector<float>& unitBaseline() {
 
 TEST_CASE("chunks do not change the bits") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
-  for (const std::int64_t chunk : {1, 7, 32, 128, 401, 512, 2048}) {
+  for (const std::int64_t chunk : kChunks) {
     CAPTURE(chunk);
     CHECK(firstDifference(engine.logits(prompt(kTokens), chunk, test::never), unitBaseline(), 512) == -1);
   }
@@ -143,9 +147,7 @@ TEST_CASE("a reused prefix gives the bits of a cold run wherever it is cut") {
   qe::Engine engine = open(test::Models::get().unit("rocmfp2"));
   const std::vector<std::int32_t> tokens = prompt(kTokens);
   const std::vector<float> last = rowOf(unitBaseline(), kTokens - 1, 512);
-  for (const std::size_t cut :
-       {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{64}, std::size_t{127},
-        std::size_t{128}, std::size_t{129}, kTokens - 1, kTokens}) {
+  for (const std::size_t cut : kCuts) {
     CAPTURE(cut);
     // another sequence that starts alike
     std::vector<std::int32_t> other = tokens;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "engine/gguf_reader.h"
 #include "test_models.h"
@@ -48,6 +49,42 @@ std::vector<qe::Fault> faults() {
   std::vector<qe::Fault> all;
   for (const std::string& name : qe::faultNames()) all.push_back(qe::faultNamed(name));
   return all;
+}
+
+test::Setup paths(bool direct, bool stream, test::Setup setup = {}) {
+  setup.switches.directTopK = direct;
+  setup.switches.streamTopK = stream;
+  return setup;
+}
+
+// Each instruction set of this CPU, plan, path, chunk and number of threads, and the chunk that goes with it.
+std::vector<std::pair<test::Setup, std::int64_t>> otherWays() {
+  std::vector<std::pair<test::Setup, std::int64_t>> ways;
+#ifdef __SANITIZE_ADDRESS__
+  // Which of them are together says nothing of who reads where: a few hold them all.
+  const std::vector<test::Setup> setups = {paths(false, true, {.threads = 3}), paths(true, false, {.grouped = false}),
+                                           paths(true, true), paths(false, false)};
+  const std::vector<std::int64_t> chunks = {37, 512, 64, 128};
+  const std::vector<qk::Isa> isas = {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512, qk::bestIsa()};
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    ways.emplace_back(setups[i], chunks[i]);
+    if (qk::supported(isas[i])) ways.back().first.isa = isas[i];
+  }
+  ways.back().first.switches.owners = 2;
+#else
+  ways.emplace_back(test::Setup{.threads = 3}, 37);
+  ways.emplace_back(test::Setup{.grouped = false}, 512);
+  for (const qk::Isa isa : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
+    if (qk::supported(isa)) ways.emplace_back(test::Setup{.isa = isa}, 64);
+  }
+  for (const bool direct : {false, true}) {
+    for (const bool stream : {false, true}) ways.emplace_back(paths(direct, stream), 128);
+  }
+  test::Setup owned;
+  owned.switches.owners = 2;
+  ways.emplace_back(owned, 128);
+#endif
+  return ways;
 }
 
 // A copy of the `stress` model, all of it F32, with one value of a tensor that is no number.
@@ -97,28 +134,13 @@ TEST_CASE("a planted fault is the same to the bit on every instruction set, plan
   for (const qe::Fault fault : faults()) {
     CAPTURE(qe::faultName(fault));
     const Outcome expected = runWith(fault, prompt(kTokens));
-    const auto check = [&](const test::Setup& setup, std::int64_t chunk) {
+    for (const auto& [setup, chunk] : otherWays()) {
+      CAPTURE(qk::name(setup.isa));
+      CAPTURE(chunk);
       const Outcome other = runWith(fault, prompt(kTokens), setup, chunk);
       CHECK(sameBits(other.logits, expected.logits));
       CHECK(other.struck == expected.struck);
-    };
-    check({.threads = 3}, 37);
-    check({.grouped = false}, 512);
-    for (const qk::Isa isa : {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512}) {
-      CAPTURE(qk::name(isa));
-      if (qk::supported(isa)) check({.isa = isa}, 64);
     }
-    for (const bool direct : {false, true}) {
-      for (const bool stream : {false, true}) {
-        test::Setup setup;
-        setup.switches.directTopK = direct;
-        setup.switches.streamTopK = stream;
-        check(setup, 128);
-      }
-    }
-    test::Setup owned;
-    owned.switches.owners = 2;
-    check(owned, 128);
   }
 }
 

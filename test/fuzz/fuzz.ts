@@ -29,6 +29,7 @@ export interface FuzzOptions {
   /** Which errors are the reader's own. */
   isRefusal?: (error: unknown) => boolean;
   mostWaitMs?: number;
+  mostCpuMs?: number;
 }
 
 const isOurs = (error: unknown): boolean => error instanceof QualifyError;
@@ -38,11 +39,11 @@ export async function fuzz<T>(
   context: Pick<TestContext, 'name'> & Partial<Pick<TestContext, 'diagnostic'>>,
   inputs: fc.Arbitrary<T>,
   read: (input: T) => void | Promise<void>,
-  { share = 1, isRefusal = isOurs, mostWaitMs = MOST_WAIT_MS }: FuzzOptions = {},
+  { share = 1, isRefusal = isOurs, mostWaitMs = MOST_WAIT_MS, mostCpuMs = HANGS_AFTER_MS }: FuzzOptions = {},
 ): Promise<Record<Outcome, number>> {
   const counts: Record<Outcome, number> = { taken: 0, refused: 0 };
   let slowestMs = 0;
-  const watch = watchForHang(context.name, mostWaitMs);
+  const watch = watchForHang(context.name, mostWaitMs, mostCpuMs);
   const before = prototypes();
   try {
     await fc.assert(
@@ -112,7 +113,11 @@ function cpuMs(): number {
 }
 
 /** Ends the process from another thread when a reader does not come back: nothing in this one could. */
-function watchForHang(name: string, mostWaitMs: number): { beat: () => void; end: () => Promise<unknown> } {
+function watchForHang(
+  name: string,
+  mostWaitMs: number,
+  mostCpuMs: number,
+): { beat: () => void; end: () => Promise<unknown> } {
   const beats = new Int32Array(new SharedArrayBuffer(4));
   const watcher = `
     const { workerData: { beats, name, mostCpuMs, mostWaitMs } } = require('node:worker_threads');
@@ -126,7 +131,7 @@ function watchForHang(name: string, mostWaitMs: number): { beat: () => void; end
         process.kill(process.pid, 'SIGKILL');
       }
     }, 500);`;
-  const workerData = { beats, name, mostCpuMs: HANGS_AFTER_MS, mostWaitMs };
+  const workerData = { beats, name, mostCpuMs, mostWaitMs };
   const worker = new Worker(watcher, { eval: true, execArgv: [], workerData });
   worker.unref();
   return { beat: () => void Atomics.add(beats, 0, 1), end: () => worker.terminate() };

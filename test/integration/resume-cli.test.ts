@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
 import { harnessFolder } from '../../src/harness.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
@@ -20,18 +21,30 @@ import { sameBuilds } from '../../src/session/same-builds.js';
 import { makeJournal, makePlan } from '../fixtures/journal.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
-/** A run that was killed in its second launch: made from a whole one. */
-async function killedRun(t: TestContext, out = 'run'): Promise<Home> {
+/** A home with a run that was killed in its second launch, `killed`: made from a whole one, once for all tests. */
+async function withKilledRun(): Promise<Home> {
   const home = new Home();
-  t.after(() => home.remove());
-  const result = await home.run('run', home.fakeMatrix({}, { looks: [1] }), '--out', out);
+  const result = await home.run('run', home.fakeMatrix({}, { looks: [1] }), '--out', 'run');
   assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);
-  const path = home.path(out, 'journal.jsonl');
+  const path = home.path('run', 'journal.jsonl');
   const lines = readFileSync(path, 'utf8').split('\n');
   const cut = lines.findLastIndex((line) => line.includes('"kind":"sample"'));
   writeFileSync(path, `${lines.slice(0, cut).join('\n')}\n`);
-  for (const name of readdirSync(home.path(out)))
-    if (!['plan.json', 'journal.jsonl', 'evidence'].includes(name)) rmSync(home.path(out, name));
+  for (const name of readdirSync(home.path('run')))
+    if (!['plan.json', 'journal.jsonl', 'evidence'].includes(name)) rmSync(home.path('run', name));
+  renameSync(home.path('run'), home.path('killed'));
+  return home;
+}
+
+let shared: Promise<Home> | undefined;
+after(async () => (await shared)?.remove());
+
+/** The home in which `run` is as it was when it was killed. */
+async function killedRun(): Promise<Home> {
+  shared ??= withKilledRun();
+  const home = await shared;
+  rmSync(home.path('run'), { recursive: true, force: true });
+  cpSync(home.path('killed'), home.path('run'), { recursive: true });
   return home;
 }
 
@@ -61,8 +74,8 @@ const edit = (home: Home, file: string, from: RegExp | string, to: string): void
 };
 
 describe('qualify resume', () => {
-  test('takes the folder of a run, or the name of its session', async (t) => {
-    const home = await killedRun(t);
+  test('takes the folder of a run, or the name of its session', async () => {
+    const home = await killedRun();
     const { session } = JSON.parse(readFileSync(home.path('run', 'plan.json'), 'utf8'));
     mkdirSync(home.path('.qualify', 'runs'), { recursive: true });
     renameSync(home.path('run'), home.path('.qualify', 'runs', session));
@@ -74,8 +87,8 @@ describe('qualify resume', () => {
     assert.equal((await home.run('verify', `.qualify/runs/${session}`)).exitCode, 0);
   });
 
-  test('from another shell gives engines what they inherited before', async (t) => {
-    const home = await killedRun(t);
+  test('from another shell gives engines what they inherited before', async () => {
+    const home = await killedRun();
     const inherited = () =>
       home
         .journal()
@@ -95,8 +108,8 @@ describe('qualify resume', () => {
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
   });
 
-  test('begins a session that was killed before its first line', async (t) => {
-    const home = await killedRun(t);
+  test('begins a session that was killed before its first line', async () => {
+    const home = await killedRun();
     for (const left of ['', '{"seq":0,"kin']) {
       writeFileSync(home.path('run', 'journal.jsonl'), left);
       rmSync(home.path('run', 'qualification.intoto.jsonl'), { force: true });
@@ -109,8 +122,8 @@ describe('qualify resume', () => {
     await refusal(home, 16, 'journal.jsonl is empty, and was not when the run was sealed');
   });
 
-  test('says that a run which is no run is none, with exit code 64', async (t) => {
-    const home = await killedRun(t);
+  test('says that a run which is no run is none, with exit code 64', async () => {
+    const home = await killedRun();
     const nowhere = await home.run('resume', 'nowhere');
     assert.equal(nowhere.exitCode, 64);
     assert.match(nowhere.stderr, /there is no run folder .*nowhere/);
@@ -118,24 +131,24 @@ describe('qualify resume', () => {
     await refusal(home, 64, 'ERR_QUALIFY_NO_RUN', 'has no plan.json');
   });
 
-  test('says of a complete run what its verdict is, with exit code 64', async (t) => {
-    const home = await killedRun(t);
+  test('says of a complete run what its verdict is, with exit code 64', async () => {
+    const home = await killedRun();
     await home.run('resume', 'run');
     const { result, exitCode } = home.verdict();
     await refusal(home, 64, 'ERR_QUALIFY_RUN_COMPLETE', `${result} \\(exit code ${exitCode}\\)`);
   });
 
-  test('refuses what was begun on another machine or by another version, with exit code 14', async (t) => {
-    const home = await killedRun(t);
+  test('refuses what was begun on another machine or by another version, with exit code 14', async () => {
+    const home = await killedRun();
     edit(home, 'journal.jsonl', /"machineId":"[0-9a-f]{64}"/, `"machineId":"${'a'.repeat(64)}"`);
     await refusal(home, 14, 'ERR_QUALIFY_OTHER_MACHINE', 'next: .*where it was begun');
-    const other = await killedRun(t);
+    const other = await killedRun();
     edit(other, 'journal.jsonl', /"harness":\{"version":"[^"]*"/, '"harness":{"version":"0.0.1"');
     await refusal(other, 14, 'ERR_QUALIFY_OTHER_VERSION', 'begun by qualify 0\\.0\\.1');
   });
 
-  test('refuses another binary, another file beside it, another model, with exit code 14', async (t) => {
-    const home = await killedRun(t);
+  test('refuses another binary, another file beside it, another model, with exit code 14', async () => {
+    const home = await killedRun();
     writeFileSync(home.path('fake', 'library.so'), 'new');
     await refusal(home, 14, 'ERR_QUALIFY_BUILD_DIFFERS', 'its binary is another', 'or measure anew');
     rmSync(home.path('fake', 'library.so'));
@@ -151,8 +164,8 @@ describe('qualify resume', () => {
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
   });
 
-  test('refuses a journal or a plan that somebody changed, with exit code 16', async (t) => {
-    const home = await killedRun(t);
+  test('refuses a journal or a plan that somebody changed, with exit code 16', async () => {
+    const home = await killedRun();
     const plan = readFileSync(home.path('run', 'plan.json'), 'utf8');
     edit(home, 'plan.json', /"warmups": 1/, '"warmups": 2');
     await refusal(home, 16, 'is not the plan with which the journal begins');
@@ -192,7 +205,7 @@ describe('qualify resume', () => {
   });
 
   test('names who measures when the machine is taken, with exit code 15', async (t) => {
-    const home = await killedRun(t);
+    const home = await killedRun();
     const address = `\0test ${home.folder}`;
     const lock = await takeMachineLock({ what: 'another session', wait: false, address });
     t.after(() => lock.release());
@@ -200,7 +213,7 @@ describe('qualify resume', () => {
   });
 
   test('ends what a killed session left running before it launches anything', async (t) => {
-    const home = await killedRun(t);
+    const home = await killedRun();
     const { session } = JSON.parse(readFileSync(home.path('run', 'plan.json'), 'utf8'));
     const left = spawn('/bin/sleep', ['1000'], {
       stdio: 'ignore',

@@ -43,7 +43,7 @@ async function commandOf(t: TestContext, home: Home, trap: Trap): Promise<string
   }
   // A store of head alone counts its own launches.
   const arms = { base: base.FAKE_FAULT ? { ...base, ...shared } : base, head: { ...head, ...shared } };
-  const write = (): string => home.fakeMatrix(arms, { samples: 3, ...protocol, looks: [rounds] }, cells);
+  const write = (): string => home.fakeMatrix(arms, { ...protocol, looks: [rounds] }, cells);
   const matrix = write();
   const out = ['--out', 'run', '--seed', 'traps'];
   if (trap.needs === 'twin-builds') return ['compare', ...twinBuilds(home), '--matrix', matrix, ...out];
@@ -90,7 +90,7 @@ describe('an engine that', () => {
     const home = newHome(t);
     // Answers so long that a stall of a busy machine is small beside them, and medians of many.
     const slow = { FAKE_US_PER_TOKEN: '2000' };
-    const matrix = home.fakeMatrix({ base: slow, head: slow }, { samples: 3 });
+    const matrix = home.fakeMatrix({ base: slow, head: slow });
     const result = await home.run('run', matrix, '--out', 'run', '--seed', 'traps');
     assert.equal(result.exitCode, 0, result.stderr + JSON.stringify(home.verdict().reasons));
     assert.equal(home.verdict().result, 'pass');

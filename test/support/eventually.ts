@@ -5,7 +5,7 @@ import { processesWithVariable } from '../../src/machine/procfs.js';
 import type { Home } from './run-cli.js';
 
 /** Far more than anything that is waited for takes; who waits longer waits in vain. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 const POLL_MS = 5;
 
 /** Waits until it holds, and fails with `what` where it never does. */
