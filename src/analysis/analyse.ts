@@ -61,12 +61,35 @@ export interface Analysis {
   warnings: Finding[];
 }
 
-function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: number): LookAnalysis {
-  const { clock } = plan.protocol;
+/** What the first `rounds` rounds hold for every cell alike. */
+interface LookRounds {
+  rounds: number;
+  byArm: ReadonlyMap<string, readonly Launch[]>;
+  launches: readonly Launch[];
+  contamination: Finding[];
+}
+
+function lookRounds(plan: Plan, seen: Observations, rounds: number): LookRounds {
   const byArm = new Map(
     plan.arms.map(({ name }): [string, Launch[]] => [name, launchesOf(seen, name, rounds)]),
   );
   const launches = [...byArm.values()].flat();
+  const contamination = [
+    ...contaminationOf(plan, launches),
+    ...leftBehind(launches),
+    ...tooManyLost(plan, seen.lost, rounds),
+    ...tooManyVoid(plan, seen.void, launches, rounds),
+  ];
+  return { rounds, byArm, launches, contamination };
+}
+
+function lookAt(
+  plan: Plan,
+  seen: Observations,
+  cell: PlannedCell,
+  { rounds, byArm, launches, contamination }: LookRounds,
+): LookAnalysis {
+  const { clock } = plan.protocol;
   const samples = retained(cell, launches);
   const against = plan.arms[0]?.name ?? '';
   const compared = plan.arms.slice(1).filter(({ control }) => control === undefined);
@@ -89,12 +112,7 @@ function lookAt(plan: Plan, seen: Observations, cell: PlannedCell, rounds: numbe
     missing: missingOf(plan, seen, cell, rounds),
     coldness: coldnessOf(cell, launches, clock, against, seen.voidFirst),
     impossible: [...impossibleTimes(cell, samples, clock), ...impossibleSpeeds(plan, cell, launches)],
-    contamination: [
-      ...contaminationOf(plan, launches),
-      ...leftBehind(launches),
-      ...tooManyLost(plan, seen.lost, rounds),
-      ...tooManyVoid(plan, seen.void, launches, rounds),
-    ],
+    contamination,
     comparisons,
     get warnings() {
       return warnings();
@@ -129,10 +147,17 @@ function summariesOf(
   return Object.fromEntries(summaries);
 }
 
-function cellAnalysis(plan: Plan, seen: Observations, cell: PlannedCell): CellAnalysis {
+function cellAnalysis(
+  plan: Plan,
+  seen: Observations,
+  cell: PlannedCell,
+  known: Map<number, LookRounds>,
+): CellAnalysis {
   const looks: LookAnalysis[] = [];
   for (const rounds of looksOf(plan, cell)) {
-    const look = lookAt(plan, seen, cell, rounds);
+    const held = known.get(rounds) ?? lookRounds(plan, seen, rounds);
+    known.set(rounds, held);
+    const look = lookAt(plan, seen, cell, held);
     looks.push(look);
     if (look.missing.length > 0) break;
   }
@@ -145,12 +170,13 @@ const interruption = /INTERRUPTED$/;
 /** Analyses a journal against its plan. Pure: the same plan and entries give the same analysis anywhere. */
 export function analyse(plan: Plan, entries: readonly Entry[]): Analysis {
   const seen = observe(entries);
+  const known = new Map<number, LookRounds>();
   const failures = [...seen.failures, ...seen.launches.flatMap((launch) => launch.failures)];
   const broken = failures.filter((failure) => !interruption.test(failure.code));
   return {
     session: plan.session,
     planDigest: planDigest(plan),
-    cells: plan.cells.map((cell) => cellAnalysis(plan, seen, cell)),
+    cells: plan.cells.map((cell) => cellAnalysis(plan, seen, cell, known)),
     failures: distinct(broken.map(({ code, message }) => ({ code: codeOf(code), message }))),
     interrupted: broken.length < failures.length,
     ended: seen.end?.complete === true,

@@ -5,6 +5,7 @@ import { fewestRounds, type LogEffect, type LogInterval, logEffect } from './eff
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 import { type Launch, type Sample, samplesOf } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import { phaseMs } from './rate.js';
 import { median } from './statistics.js';
 import { ratesOf, retained } from './summary.js';
@@ -65,17 +66,27 @@ interface Apart {
  * `unclaimed` milliseconds is time of the phase that the cell times.
  */
 function apartIn(cell: PlannedCell, base: Launch, head: Launch, unclaimed: number): Apart | null {
-  const launches = [base, head].flatMap((launch) => {
-    const samples = samplesOf(launch, cell.id, 'sample');
-    const phases = samples.flatMap((sample) => phaseMs(sample.answer, cell.phase, 'wall') ?? []);
-    if (phases.length === 0) return [];
-    const { gap } = timesOf(cell, samples);
-    const phase = Math.max(median(phases), limits.shortestMs);
-    return [{ gap, hidden: Math.log(Math.max(phase + gap - unclaimed, limits.shortestMs) / phase) }];
-  });
-  const [left, right] = launches;
-  if (left === undefined || right === undefined) return null;
-  return { ratio: right.hidden - left.hidden, ms: right.gap - left.gap };
+  const [left, right] = [base, head].map((launch) => shares.of(launch, cell, () => shareOf(launch, cell)));
+  if (!left || !right) return null;
+  const hidden = ({ phase, gap }: Share): number =>
+    Math.log(Math.max(phase + gap - unclaimed, limits.shortestMs) / phase);
+  return { ratio: hidden(right) - hidden(left), ms: right.gap - left.gap };
+}
+
+/** Medians over the samples of a launch, in milliseconds: the phase that the cell times, and what is left unclaimed. */
+interface Share {
+  phase: number;
+  gap: number;
+}
+
+const shares = new PerLaunch<Share | null>();
+
+/** Null when no sample has the time of its phase. */
+function shareOf(launch: Launch, cell: PlannedCell): Share | null {
+  const samples = samplesOf(launch, cell.id, 'sample');
+  const phases = samples.flatMap((sample) => phaseMs(sample.answer, cell.phase, 'wall') ?? []);
+  if (phases.length === 0) return null;
+  return { phase: Math.max(median(phases), limits.shortestMs), gap: timesOf(cell, samples).gap };
 }
 
 /**
@@ -134,21 +145,21 @@ function cpuFindings(cell: PlannedCell, base: readonly Launch[], head: readonly 
 }
 
 /**
- * Samples whose CPU time is more than the engine's threads can have spent, whichever clock decides: then one of the two is wrong.
+ * Samples of a launch whose CPU time is more than the engine's threads can have spent, whichever clock decides: then one of the two is wrong.
  * Without both times there is nothing to hold against each other.
  */
-function cpuBeyondWall(cell: PlannedCell, launches: readonly Launch[]): Finding[] {
-  return launches.flatMap((launch) => {
-    const threads = launch.ready?.witness.threads ?? 1;
-    return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) => {
-      const [cpu, wall] = (['cpu', 'wall'] as const).map((clock) => phaseMs(answer, cell.phase, clock));
-      if (cpu == null || wall == null) return [];
-      if (cpu <= wall * threads * (1 + limits.cpuShare) + limits.cpuMs) return [];
-      const message = `${prompt} in ${launch.id}: ${shown(cpu)} of CPU time in ${shown(wall)} on ${counted(threads, 'thread')}`;
-      return [finding('cpu-beyond-wall', message)];
-    });
+function cpuBeyondWall(cell: PlannedCell, launch: Launch): Finding[] {
+  const threads = launch.ready?.witness.threads ?? 1;
+  return samplesOf(launch, cell.id, 'sample').flatMap(({ answer, prompt }) => {
+    const [cpu, wall] = [phaseMs(answer, cell.phase, 'cpu'), phaseMs(answer, cell.phase, 'wall')];
+    if (cpu === null || wall === null) return [];
+    if (cpu <= wall * threads * (1 + limits.cpuShare) + limits.cpuMs) return [];
+    const message = `${prompt} in ${launch.id}: ${shown(cpu)} of CPU time in ${shown(wall)} on ${counted(threads, 'thread')}`;
+    return [finding('cpu-beyond-wall', message)];
   });
 }
+
+const beyondWall = new PerLaunch<readonly Finding[]>();
 
 /** Why the times of two arms cannot be compared in a cell; empty when they can, or while one has no sample. */
 export function clockMismatches(
@@ -162,7 +173,9 @@ export function clockMismatches(
   const names: [string, string] = [base[0]?.arm ?? 'base', head[0]?.arm ?? 'head'];
   const gaps = gapFindings(cell, left, right, names);
   const times = gaps.length > 0 ? gaps : effectFindings(decision, cell, base, head);
-  const impossible = cpuBeyondWall(cell, [...base, ...head]);
+  const impossible = [...base, ...head].flatMap((launch) =>
+    beyondWall.of(launch, cell, () => cpuBeyondWall(cell, launch)),
+  );
   // Where wall time decides, the effect by CPU time may be another one: a device, or more threads, did the work.
   return clock === 'wall'
     ? [...times, ...impossible]

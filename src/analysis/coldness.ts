@@ -4,6 +4,7 @@ import type { PlannedCell } from '../plan/schema.js';
 import { condensed, type Finding, finding } from './finding.js';
 import { gainsApart } from './gain-apart.js';
 import { allSamplesOf, finished, type Launch, type Sample } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import type { Clock } from './rate.js';
 import { warmAcrossLaunches } from './warm-across.js';
 
@@ -44,6 +45,11 @@ function gradeSample(sample: Sample, cell: PlannedCell): Graded[] {
   }
   return grades;
 }
+
+const gradeSamples = (launch: Launch, cell: PlannedCell): Graded[] =>
+  allSamplesOf(launch, cell.id).flatMap((sample) => gradeSample(sample, cell));
+
+const samplesGraded = new PerLaunch<readonly Graded[]>();
 
 function gradeControl(launch: Launch): Graded[] {
   if (launch.control === undefined) {
@@ -87,15 +93,14 @@ export function coldnessOf(
   reference: string,
   voidFirst?: Launch,
 ): Coldness {
-  const samples = launches.flatMap((launch) => allSamplesOf(launch, cell.id));
-  if (samples.length === 0) {
+  if (launches.every((launch) => allSamplesOf(launch, cell.id).length === 0)) {
     return {
       status: 'unproved',
       reasons: [finding('no-samples', 'there is no sample whose coldness could be shown')],
     };
   }
   const grades = [
-    ...samples.flatMap((sample) => gradeSample(sample, cell)),
+    ...launches.flatMap((launch) => samplesGraded.of(launch, cell, () => gradeSamples(launch, cell))),
     ...launches.flatMap(gradeControl),
     ...remembered(cell, launches, clock, reference, voidFirst === undefined ? [] : [voidFirst]).map(
       (found): Graded => ({ ...found, status: 'violated' }),

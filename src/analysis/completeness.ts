@@ -13,20 +13,12 @@ import {
   type Sample,
   samplesOf,
 } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import { phaseMs } from './rate.js';
 
 const purposes = ['warmup', 'sample', 'parity'] as const;
 
-/** Findings of launches: each look asks again for those of the looks before it. */
-const found = new WeakMap<Launch, WeakMap<PlannedCell, readonly Finding[]>>();
-
-function missingInLaunch(plan: Plan, cell: PlannedCell, launch: Launch): readonly Finding[] {
-  const ofLaunch = found.get(launch) ?? new WeakMap<PlannedCell, readonly Finding[]>();
-  found.set(launch, ofLaunch);
-  const missing = ofLaunch.get(cell) ?? findMissing(plan, cell, launch);
-  ofLaunch.set(cell, missing);
-  return missing;
-}
+const missing = new PerLaunch<readonly Finding[]>();
 
 function findMissing(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
   const name = `round ${launch.round + 1}, arm ${launch.arm}`;
@@ -81,6 +73,6 @@ export function missingOf(plan: Plan, seen: Observations, cell: PlannedCell, rou
         finding('rounds-missing', `arm ${name} has ${have.size} of ${counted(wanted.length, 'round')}`),
       ];
     }
-    return launches.flatMap((launch) => missingInLaunch(plan, cell, launch));
+    return launches.flatMap((launch) => missing.of(launch, cell, () => findMissing(plan, cell, launch)));
   });
 }

@@ -4,6 +4,7 @@ import type { Plan, PlannedCell } from '../plan/schema.js';
 import { distinct, type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 import { type Launch, samplesOf } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import { type Clock, rateOf } from './rate.js';
 
 /** Names of instruction sets by the operations that a core can do in a cycle: two of the widest units, on bytes, with VNNI. */
@@ -50,18 +51,9 @@ function floorOf(plan: Plan, launch: Launch, clock: Clock): Floor {
 
 /** Samples that are faster than arithmetic, by either clock. */
 export const impossibleSpeeds = (plan: Plan, cell: PlannedCell, launches: readonly Launch[]): Finding[] =>
-  distinct(launches.flatMap((launch) => impossibleIn(plan, cell, launch)));
+  distinct(launches.flatMap((launch) => speeds.of(launch, cell, () => findImpossible(plan, cell, launch))));
 
-/** Findings of launches: each look asks again for those of the looks before it. */
-const speeds = new WeakMap<Launch, WeakMap<PlannedCell, readonly Finding[]>>();
-
-function impossibleIn(plan: Plan, cell: PlannedCell, launch: Launch): readonly Finding[] {
-  const ofLaunch = speeds.get(launch) ?? new WeakMap<PlannedCell, readonly Finding[]>();
-  speeds.set(launch, ofLaunch);
-  const found = ofLaunch.get(cell) ?? findImpossible(plan, cell, launch);
-  ofLaunch.set(cell, found);
-  return found;
-}
+const speeds = new PerLaunch<readonly Finding[]>();
 
 function findImpossible(plan: Plan, cell: PlannedCell, launch: Launch): Finding[] {
   const bounds = (['wall', 'cpu'] as const).map((clock) => ({

@@ -28,21 +28,16 @@ export interface Parity {
   reasons: Finding[];
 }
 
-/** Each look compares the samples of those before it again. */
-const outputKeys: Record<ParityLevel, WeakMap<Sample, string>> = {
-  exact: new WeakMap(),
-  tokens: new WeakMap(),
-  bounded: new WeakMap(),
-};
+/** What must be equal of a sample, as text: its tokens, and at level exact the bits of its logits. */
+function outputKey({ answer }: Sample, level: ParityLevel): string {
+  const tokens = tokensDigest(answer.tokens);
+  return level === 'exact' ? `${tokens}:${answer.logitsSha256}` : tokens;
+}
 
-/** What must be equal of a sample: its tokens, and at level exact the bits of its logits. */
-function outputKey(sample: Sample, level: ParityLevel): string {
-  const known = outputKeys[level].get(sample);
-  if (known !== undefined) return known;
-  const tokens = tokensDigest(sample.answer.tokens);
-  const key = level === 'exact' ? `${tokens}:${sample.answer.logitsSha256}` : tokens;
-  outputKeys[level].set(sample, key);
-  return key;
+/** Whether that is equal of two samples. Of most it is asked at every look, and digests are dear. */
+function isSameOutput({ answer: a }: Sample, { answer: b }: Sample, level: ParityLevel): boolean {
+  if (level === 'exact' && a.logitsSha256 !== b.logitsSha256) return false;
+  return a.tokens.length === b.tokens.length && a.tokens.every((id, at) => id === b.tokens[at]);
 }
 
 /** Samples of a cell by prompt over launches. Warm-ups are not among them: each launch has its own. */
@@ -63,9 +58,7 @@ function byPrompt(cell: PlannedCell, launches: readonly Launch[]): Map<string, S
 /** Prompts that an arm answered in more than one way. */
 function unstablePrompts(prompts: ReadonlyMap<string, readonly Sample[]>, level: ParityLevel): string[] {
   return [...prompts].flatMap(([prompt, [first, ...others]]) =>
-    first !== undefined && others.some((other) => outputKey(other, level) !== outputKey(first, level))
-      ? [prompt]
-      : [],
+    first !== undefined && !others.every((other) => isSameOutput(other, first, level)) ? [prompt] : [],
   );
 }
 
@@ -221,7 +214,7 @@ export function parityOf(
   }
   const differing = [...left].flatMap(([prompt, samples]) => {
     const [a, b] = [samples[0], right.get(prompt)?.[0]];
-    return a !== undefined && b !== undefined && outputKey(a, level) !== outputKey(b, level) ? [prompt] : [];
+    return a !== undefined && b !== undefined && !isSameOutput(a, b, level) ? [prompt] : [];
   });
   if (differing.length > 0) {
     const what = level === 'exact' ? 'tokens or logits' : 'tokens';

@@ -2,22 +2,18 @@
 import type { PlannedCell } from '../plan/schema.js';
 import type { ArmSummary } from '../verdict/schema.js';
 import { type Launch, type Sample, samplesOf } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import { type Clock, otherClock, rateOf } from './rate.js';
 import { mad, median } from './statistics.js';
 
-/** Rates of the retained samples of a launch, in order of execution. Each look asks again for those of the looks before it. */
+/** Rates of the retained samples of a launch, in order of execution. */
 export function ratesIn(launch: Launch, cell: PlannedCell, clock: Clock): readonly number[] {
-  const ofLaunch = known.get(launch) ?? new WeakMap<PlannedCell, Partial<Record<Clock, readonly number[]>>>();
-  known.set(launch, ofLaunch);
-  const ofCell = ofLaunch.get(cell) ?? {};
-  ofLaunch.set(cell, ofCell);
-  ofCell[clock] ??= samplesOf(launch, cell.id, 'sample').flatMap(
-    (sample) => rateOf(sample.answer, cell.phase, clock) ?? [],
+  return rates[clock].of(launch, cell, () =>
+    samplesOf(launch, cell.id, 'sample').flatMap((sample) => rateOf(sample.answer, cell.phase, clock) ?? []),
   );
-  return ofCell[clock];
 }
 
-const known = new WeakMap<Launch, WeakMap<PlannedCell, Partial<Record<Clock, readonly number[]>>>>();
+const rates = { wall: new PerLaunch<readonly number[]>(), cpu: new PerLaunch<readonly number[]>() };
 
 /** The same of some launches. */
 export const ratesOf = (launches: readonly Launch[], cell: PlannedCell, clock: Clock): number[] =>
@@ -40,20 +36,20 @@ function stagesOf(samples: readonly Sample[]): Record<string, number> {
 /** Summary over the samples of all launches given; null when none has a rate. */
 export function summaryOf(cell: PlannedCell, launches: readonly Launch[], clock: Clock): ArmSummary | null {
   const samples = retained(cell, launches);
-  const rates = ratesOf(launches, cell, clock);
-  if (rates.length === 0) return null;
+  const own = ratesOf(launches, cell, clock);
+  if (own.length === 0) return null;
   const others = ratesOf(launches, cell, otherClock(clock));
   return {
-    n: rates.length,
-    median: median(rates),
-    mad: mad(rates),
-    min: Math.min(...rates),
-    max: Math.max(...rates),
-    samples: rates,
+    n: own.length,
+    median: median(own),
+    mad: mad(own),
+    min: Math.min(...own),
+    max: Math.max(...own),
+    samples: own,
     unit: 'tok/s',
     stages: stagesOf(samples),
     otherClock:
-      others.length === rates.length
+      others.length === own.length
         ? { clock: otherClock(clock), median: median(others), mad: mad(others) }
         : null,
   };

@@ -7,6 +7,7 @@ import type { PlannedCell } from '../plan/schema.js';
 import { type Finding, finding } from './finding.js';
 import { limits } from './limits.js';
 import { type Launch, type Sample, samplesOf } from './observations.js';
+import { PerLaunch } from './per-launch.js';
 import { type Clock, rateOf } from './rate.js';
 import { median } from './statistics.js';
 
@@ -26,19 +27,10 @@ interface Paces {
 }
 
 /** Null when a warm-up or all samples are missing. */
-export function pacesOf(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
-  // Each look asks again for the launches of those before it.
-  const ofLaunch = known.get(launch) ?? new Map<string, Paces | null>();
-  known.set(launch, ofLaunch);
-  const key = `${clock} ${cell.id}`;
-  const paces = ofLaunch.get(key);
-  if (paces !== undefined) return paces;
-  const found = findPaces(launch, cell, clock);
-  ofLaunch.set(key, found);
-  return found;
-}
+export const pacesOf = (launch: Launch, cell: PlannedCell, clock: Clock): Paces | null =>
+  paces[clock].of(launch, cell, () => findPaces(launch, cell, clock));
 
-const known = new WeakMap<Launch, Map<string, Paces | null>>();
+const paces = { wall: new PerLaunch<Paces | null>(), cpu: new PerLaunch<Paces | null>() };
 
 function findPaces(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
   const warmup = samplesOf(launch, cell.id, 'warmup').at(-1);
@@ -64,8 +56,8 @@ function excused({ gain }: Gain): number {
 export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[], clock: Clock): Finding[] {
   const inOrder = launches.toSorted((a, b) => a.round - b.round || a.started.position - b.started.position);
   const gains = inOrder.flatMap((launch): Gain[] => {
-    const paces = pacesOf(launch, cell, clock);
-    return paces === null ? [] : [{ arm: launch.arm, gain: Math.log(paces.samples / paces.novel) }];
+    const found = pacesOf(launch, cell, clock);
+    return found === null ? [] : [{ arm: launch.arm, gain: Math.log(found.samples / found.novel) }];
   });
   const [first, ...later] = gains;
   if (first === undefined) return [];

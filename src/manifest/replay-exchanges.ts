@@ -10,7 +10,7 @@ import type { Answer, Entry, EntryOf } from '../journal/entries.js';
 import { askedProbabilities } from '../plan/asked-probabilities.js';
 import { findPrompt } from '../plan/find-prompt.js';
 import { generatedTokens } from '../plan/generated-tokens.js';
-import { promptDigest, promptTokens } from '../plan/prompts.js';
+import { promptDigest, promptTokens, warmupSalt } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
@@ -167,27 +167,26 @@ const own = (from: object, field: string): unknown =>
 function memoizeBodies(plan: Plan): BodyDigestOf {
   const digests = new Map<string, string>();
   const spelt = new Map<string, { head: string; rest: string }>();
-  const bodyOf = (prompt: Prompt, tokens: Uint32Array, asked: Asked): string => {
-    if (prompt.kind !== 'warmup' || prompt.saltTokens >= tokens.length)
-      return completionBody({ ...asked, tokens: [...tokens] });
-    const known =
-      spelt.get(prompt.id) ?? withoutSalt(completionBody({ ...asked, tokens: [...tokens] }), prompt);
-    spelt.set(prompt.id, known);
-    return `${known.head}${tokens.subarray(0, prompt.saltTokens).join(',')}${known.rest}`;
+  const bodyOf = (prompt: Prompt, asked: Asked): string =>
+    completionBody({ ...asked, tokens: [...promptTokens(plan, prompt.id)] });
+  const warmupDigest = (prompt: Prompt, launch: string, asked: Asked): string => {
+    const { head, rest } = spelt.get(prompt.id) ?? withoutSalt(bodyOf(prompt, asked), prompt);
+    spelt.set(prompt.id, { head, rest });
+    return sha256(`${head}${warmupSalt(plan, prompt.id, launch).join(',')}${rest}`);
   };
   return (prompt, launch, asked) => {
-    const key = prompt.kind === 'warmup' ? null : `${prompt.id} ${asked.reuseCache}`;
-    const known = key === null ? undefined : digests.get(key);
-    if (known !== undefined) return known;
-    const digest = sha256(bodyOf(prompt, promptTokens(plan, prompt.id, launch), asked));
-    if (key !== null) digests.set(key, digest);
+    if (prompt.kind === 'warmup') return warmupDigest(prompt, launch, asked);
+    const key = `${prompt.id} ${asked.reuseCache}`;
+    const digest = digests.get(key) ?? sha256(bodyOf(prompt, asked));
+    digests.set(key, digest);
     return digest;
   };
 }
 
-/** What stands in a body before the first token, and what from the comma on that ends the salt. */
-function withoutSalt(body: string, { saltTokens }: Prompt): { head: string; rest: string } {
+/** What stands in a body before the first token, and what from the end of the salt on. */
+function withoutSalt(body: string, { saltTokens, tokens }: Prompt): { head: string; rest: string } {
   const begin = body.indexOf('[') + 1;
+  if (saltTokens >= tokens) return { head: body.slice(0, begin), rest: body.slice(body.indexOf(']')) };
   let end = begin;
   for (let count = 0; count < saltTokens; count += 1) end = body.indexOf(',', end + 1);
   return { head: body.slice(0, begin), rest: body.slice(end) };

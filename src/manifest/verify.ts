@@ -74,10 +74,11 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
 
   const indexBytes = await readRegular(runFolder, INDEX_FILE);
   const indexDigest = statement.subject.find((subject) => subject.name === INDEX_FILE)?.digest;
-  if (!indexDigest || !('sha256' in indexDigest) || indexDigest.sha256 !== sha256(indexBytes)) {
+  const indexSha256 = sha256(indexBytes);
+  if (!indexDigest || !('sha256' in indexDigest) || indexDigest.sha256 !== indexSha256) {
     throw invalid(
       INDEX_FILE,
-      `has changed: its SHA-256 is ${sha256(indexBytes)}, which the statement does not have`,
+      `has changed: its SHA-256 is ${indexSha256}, which the statement does not have`,
     );
   }
   const index = parseIndex(indexBytes.toString('utf8'));
@@ -85,7 +86,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
   // It is awaited, and what is wrong told, in its turn.
   closing.catch(() => {});
   try {
-    const run = { runFolder, index, closing, sha256: sha256(indexBytes) };
+    const run = { runFolder, index, closing, sha256: indexSha256 };
     const record = await replay({ signer, statement, payload }, run, report);
     checkChallenge(record.plan, options.challenge, report);
     return { signer, statement, manifestSha256, record, checks };

@@ -95,32 +95,41 @@ function promptOf(plan: Plan, promptId: string): Prompt {
  */
 export function promptTokens(plan: Plan, promptId: string, launch?: string): Uint32Array {
   const ids = plannedTokens(plan, promptId).slice();
-  const { kind, saltTokens: salted } = promptOf(plan, promptId);
-  if (kind !== 'warmup' || launch === undefined) return ids;
-  ids.set(saltOf(plan, promptId, launch, Math.min(salted, ids.length)));
+  if (promptOf(plan, promptId).kind !== 'warmup' || launch === undefined) return ids;
+  ids.set(warmupSalt(plan, promptId, launch));
   return ids;
 }
 
-/** The salt that was drawn last: who asks for the digest of a warm-up asks for its ids next. */
-let lastSalt: { key: string; ids: Uint32Array } | undefined;
-
-function saltOf(
-  { seed, session, vocabulary }: Plan,
-  promptId: string,
-  launch: string,
-  count: number,
-): Uint32Array {
-  const label = `prompt:${promptId}:${session}:${launch}`;
-  const key = `${seed}:${vocabulary}:${count}:${label}`;
-  if (lastSalt?.key === key) return lastSalt.ids;
-  const stream = new Stream(seed, label);
-  const ids = Uint32Array.from({ length: count }, () => stream.below(vocabulary));
-  lastSalt = { key, ids };
-  return ids;
+/** The salt of a warm-up in a launch, and the digest of its ids once somebody asked for it. */
+interface Warmup {
+  salt: Uint32Array;
+  digest?: string;
 }
 
-/** Digests of warm-ups by prompt and launch: each is asked for at every look. */
-const warmupDigests = new WeakMap<Plan, Map<string, string>>();
+/** By prompt and launch: each is asked for at every look, and by who spells its request. */
+const warmups = new WeakMap<Plan, Map<string, Warmup>>();
+
+function warmupOf(plan: Plan, promptId: string, launch: string): Warmup {
+  const known = warmups.get(plan) ?? new Map<string, Warmup>();
+  warmups.set(plan, known);
+  const key = `${promptId} ${launch}`;
+  const warmup = known.get(key) ?? { salt: drawSalt(plan, promptId, launch) };
+  known.set(key, warmup);
+  return warmup;
+}
+
+function drawSalt(plan: Plan, promptId: string, launch: string): Uint32Array {
+  const { saltTokens: salted, tokens } = promptOf(plan, promptId);
+  const stream = new Stream(plan.seed, `prompt:${promptId}:${plan.session}:${launch}`);
+  return Uint32Array.from({ length: Math.min(salted, tokens) }, () => stream.below(plan.vocabulary));
+}
+
+/**
+ * Token ids with which a warm-up begins in a launch; those after them are as the plan has them. Nobody may change them.
+ * @throws QualifyError `ERR_QUALIFY_PLAN_INVALID` (exit 16) when the plan has no such prompt.
+ */
+export const warmupSalt = (plan: Plan, promptId: string, launch: string): Uint32Array =>
+  warmupOf(plan, promptId, launch).salt;
 
 /**
  * Digest of the ids that `promptTokens` gives.
@@ -129,12 +138,9 @@ const warmupDigests = new WeakMap<Plan, Map<string, string>>();
 export function promptDigest(plan: Plan, promptId: string, launch: string): string {
   const prompt = promptOf(plan, promptId);
   if (prompt.kind !== 'warmup') return prompt.sha256;
-  const known = warmupDigests.get(plan) ?? new Map<string, string>();
-  warmupDigests.set(plan, known);
-  const key = `${promptId} ${launch}`;
-  const digest = known.get(key) ?? tokensDigest(promptTokens(plan, promptId, launch));
-  known.set(key, digest);
-  return digest;
+  const warmup = warmupOf(plan, promptId, launch);
+  warmup.digest ??= tokensDigest(promptTokens(plan, promptId, launch));
+  return warmup.digest;
 }
 
 /** The prompts of a plan, drawn. */

@@ -8,7 +8,8 @@ const wordsPerBlock = 8;
 
 export class Stream {
   readonly #prefix: string;
-  #block = Buffer.alloc(0);
+  /** A character a byte: a digest as a text is had twice as fast as one in memory of its own. */
+  #block = '';
   /** Byte of the block at which the next word begins. */
   #next = 4 * wordsPerBlock;
   #counter = 0;
@@ -21,12 +22,13 @@ export class Stream {
   /** The next unsigned 32-bit word. */
   word(): number {
     if (this.#next === 4 * wordsPerBlock) {
-      this.#block = hash('sha256', `${this.#prefix}${this.#counter++}`, 'buffer');
+      this.#block = hash('sha256', `${this.#prefix}${this.#counter++}`, 'binary');
       this.#next = 0;
     }
-    const word = this.#block.readUInt32LE(this.#next);
+    const [block, at] = [this.#block, this.#next];
     this.#next += 4;
-    return word;
+    const high = (block.charCodeAt(at + 3) << 8) | block.charCodeAt(at + 2);
+    return high * 0x1_0000 + ((block.charCodeAt(at + 1) << 8) | block.charCodeAt(at));
   }
 
   /** A whole number in [0, limit), limit up to 2^21. Exact in doubles; the bias is below limit / 2^32. */

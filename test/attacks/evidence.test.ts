@@ -198,7 +198,7 @@ attackTest(
     },
     // The digest of the index is the subject. Behind it, the statement is made again from what lies there, and its bytes are compared.
     guards: [
-      { module: 'manifest/verify', guard: 'indexDigest.sha256 !== sha256(indexBytes)', instead: 'false' },
+      { module: 'manifest/verify', guard: 'indexDigest.sha256 !== indexSha256', instead: 'false' },
       ...statementFollows,
     ],
     where: INDEX,
