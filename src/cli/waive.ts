@@ -1,15 +1,18 @@
 /** `qualify waive`: a maintainer signs that one cell of one change may pass in spite of its result. */
 import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { headOf, repositoryAt } from '../gate/commits.js';
+import { type BaseRules, readBaseRules } from '../gate/base-rules.js';
+import { headOf, mainHas, repositoryAt, subjectOf } from '../gate/commits.js';
 import { WAIVER_ENDING } from '../gate/find-waivers.js';
-import { MOST_WAIVER_DAYS, signWaiver } from '../gate/waiver.js';
+import { POLICY_FILE } from '../gate/policy.js';
+import { requireWaivable } from '../gate/waivable.js';
+import { MOST_WAIVER_DAYS, signWaiver, waiverOf } from '../gate/waiver.js';
 import { unwritable, writeNew } from '../machine/write-new.js';
 import { makeFolder } from '../make-folder.js';
 import { loadSigningKey } from '../manifest/signing-key.js';
 import { nameSchema } from '../matrix/schema.js';
 import { durationUpTo } from './options.js';
-import { answer, note } from './output.js';
+import { answer, note, printable } from './output.js';
 
 interface Options {
   head: string;
@@ -20,6 +23,8 @@ interface Options {
   key?: string;
   out: string;
   repository: string;
+  policy?: string;
+  base?: string;
 }
 
 const HELP = `
@@ -27,7 +32,9 @@ A waiver is for one commit (or another one of the same tree, or its merge onto
 the base, as a merge queue makes it), one matrix, one cell, and a time. It
 reaches cells that failed or stayed undecided, never a refusal, a run that does
 not verify, or evidence that is missing. The gate takes it from a key with the
-role "maintainer", and says WAIVED before anything else.
+role "maintainer", and says WAIVED before anything else. What no gate could use
+by the rules of the base as they are now (a matrix or cell that they do not
+protect, a key that is no maintainer's) is not signed.
 
   qualify waive --head HEAD --matrix prefill-short-pr --cell 2048/2048 \\
     --reason 'slower until #647 lands' --expires 14d \\
@@ -45,19 +52,39 @@ export function register(program: Command): void {
     .requiredOption('--out <file>', `where to write it; the gate reads what ends in ${WAIVER_ENDING}`)
     .option('--key <name>', 'the key that signs (default: the one that signs your runs)')
     .option('--repository <folder>', 'a folder of the repository', '.')
+    .option('--base <ref>', 'where the rules are read that it is checked by (default: origin/main)')
+    .option('--policy <file>', `path of the policy there (default: ${POLICY_FILE})`)
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const { matrix, cell, reason, out } = options;
-      const head = await headOf(await repositoryAt(options.repository), options.head);
+      const repository = await repositoryAt(options.repository);
+      const head = await headOf(repository, options.head);
       const key = await loadSigningKey(options.key);
       const now = Date.now();
+      const issuedAt = new Date(now).toISOString();
       const expiresAt = new Date(now + options.expires).toISOString();
-      const terms = { matrix, cell, reason, head, issuedAt: new Date(now).toISOString(), expiresAt };
+      const terms = { matrix, cell, reason, head, issuedAt, expiresAt };
+      const waiver = waiverOf(terms, key.publicKey.keyId);
+      const rules = await rulesOf(repository, options);
+      if (rules === null)
+        note('Not checked: the main branch has no policy here (--base REF, --policy FILE name another one).');
+      else requireWaivable(waiver, head, rules, issuedAt);
       makeFolderOf(out);
-      await writeNew(out, await signWaiver(terms, key));
+      await writeNew(out, await signWaiver(waiver, key));
       if (!out.endsWith(WAIVER_ENDING)) note(`The gate reads only files that end in ${WAIVER_ENDING}.`);
-      answer(`${out}: ${cell} of ${matrix} at ${head.commit}, until ${expiresAt}, by ${key.publicKey.keyId}`);
+      const subject = printable(await subjectOf(repository, head.commit));
+      answer(
+        `${out}: ${cell} of ${matrix} at ${head.commit} (${subject}), until ${expiresAt}, by ${key.publicKey.keyId}`,
+      );
     });
+}
+
+/** The rules that a gate would read; null where the main branch has none, unless it was said where they are. */
+async function rulesOf(repository: string, { policy, base }: Options): Promise<BaseRules | null> {
+  const path = policy ?? POLICY_FILE;
+  const isSaid = policy !== undefined || base !== undefined;
+  if (!isSaid && !(await mainHas(repository, path))) return null;
+  return readBaseRules({ repository, policy: path, ...(base !== undefined && { base }) });
 }
 
 function makeFolderOf(path: string): void {
@@ -76,7 +103,8 @@ function parseName(text: string): string {
 
 function parseReason(text: string): string {
   const trimmed = text.trim();
-  if (trimmed === '' || trimmed.length > 1000)
-    throw new InvalidArgumentError('Say why, in at most 1000 characters.');
+  // Spaces that are not seen make no reason either.
+  if (!/[\p{L}\p{N}]/u.test(trimmed) || trimmed.length > 1000)
+    throw new InvalidArgumentError('Say why, in words, in at most 1000 characters.');
   return trimmed;
 }

@@ -2,7 +2,7 @@
 import { short } from '../digest.js';
 import type { Statement } from '../manifest/statement.js';
 import { commitAt, MAIN_BRANCHES } from '../revision/commit-at.js';
-import { callGit, gitFailed, tryGit } from '../revision/git.js';
+import { callGit, fileAt, gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import { WAIVER_ENDING, WAIVERS_FOLDER } from './find-waivers.js';
 import type { CommitFacts } from './input.js';
@@ -25,6 +25,19 @@ export async function headOf(repository: string, name: string): Promise<GateDeci
   const tree = commit === null ? null : await treeAt(repository, commit);
   if (commit === null || tree === null) throw noCommit(repository, name);
   return { commit, tree };
+}
+
+/** First line of a commit's message. */
+export const subjectOf = async (repository: string, commit: string): Promise<string> =>
+  (await tryGit(repository, 'show', '--no-patch', '--format=%s', '--end-of-options', commit)) ?? '';
+
+/** Whether the main branch is there, and has this file. */
+export async function mainHas(repository: string, path: string): Promise<boolean> {
+  for (const { ref } of MAIN_BRANCHES) {
+    const commit = await commitAt(repository, ref);
+    if (commit !== null) return (await fileAt(repository, commit, path)) !== null;
+  }
+  return false;
 }
 
 /**

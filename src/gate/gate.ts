@@ -3,14 +3,13 @@ import { harnessVersion } from '../harness.js';
 import { readAttestations } from '../manifest/attestations.js';
 import { readChallenge } from '../manifest/challenge-file.js';
 import { policyKeys } from '../manifest/trust-run.js';
-import { baseOf, branchOf, factsOf, headOf, mergedTree, repositoryAt } from './commits.js';
+import { readBaseRules } from './base-rules.js';
+import { factsOf, headOf, mergedTree, repositoryAt } from './commits.js';
 import { decide } from './decide.js';
 import type { GateDecision } from './decision.js';
 import { findRuns } from './find-runs.js';
 import { findWaivers } from './find-waivers.js';
 import type { FoundRun, FoundWaiver, GateInput } from './input.js';
-import { policyFailed } from './policy-file.js';
-import { readRules } from './rules.js';
 
 export interface GateOptions {
   /** A folder of the repository whose change is gated. */
@@ -43,22 +42,12 @@ export async function gather(options: GateOptions): Promise<GateInput> {
   const { onProgress } = options;
   const repository = await repositoryAt(options.repository);
   const head = await headOf(repository, options.head);
-  const { ref, ...base } = await baseOf(repository, options.base);
-  const rules = await readRules({
+  const { base, rules } = await readBaseRules({
     repository,
-    path: options.policy,
-    baseCommit: base.commit,
+    policy: options.policy,
+    ...(options.base !== undefined && { base: options.base }),
     fromDisk: options.policyFromDisk,
   });
-  const branch = await branchOf(repository, ref);
-  if (branch !== null && branch !== rules.policy.base) {
-    const said = options.base === undefined ? base.branch : `--base ${base.branch}`;
-    throw policyFailed(
-      rules.placeOf('base'),
-      `base: the rules are for merges into "${rules.policy.base}", not into "${branch}" (${said})`,
-      `Say which base is meant: --base origin/${rules.policy.base}; or write base: ${branch} into the policy of that branch.`,
-    );
-  }
   const waivers: FoundWaiver[] = [];
   for (const folder of options.waivers) waivers.push(...(await findWaivers(folder, rules.trust)));
   const runs: FoundRun[] = [];

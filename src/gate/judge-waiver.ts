@@ -8,8 +8,11 @@ import { MOST_WAIVER_DAYS, type WaiverStatement } from './waiver.js';
 const DAY_MS = 86_400_000;
 const reason = (code: string, message: string): Reason => ({ code, message });
 
+/** What a waiver is judged by. */
+type Judging = Pick<GateInput, 'head' | 'decidedAt' | 'merged' | 'trust' | 'attestations'>;
+
 /** Why it may not be used; empty when it may. */
-export function judgeWaiver(input: GateInput, { subject, predicate }: WaiverStatement): Reason[] {
+export function judgeWaiver(input: Judging, { subject, predicate }: WaiverStatement): Reason[] {
   const { head, decidedAt } = input;
   const [{ digest: commit }, { digest: tree }] = subject;
   const found: Reason[] = [];

@@ -18,7 +18,7 @@ import type { GatePolicy, Requirement } from './policy.js';
 import { parseTrust, policyFailed, type ReadPolicy, readPolicy } from './policy-file.js';
 import { unsatisfiable } from './unsatisfiable.js';
 
-interface Rules {
+export interface Rules {
   policy: GatePolicy;
   source: GateDecision['policy'];
   trust: TrustPolicy;

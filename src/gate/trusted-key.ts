@@ -8,7 +8,10 @@ import type { GateInput } from './input.js';
 type Signed = Omit<TrustQuestion, 'key' | 'attestations'> & { keyId: string };
 
 /** Why the signature does not count, by the codes of `qualify verify --trust`, or null when it does. */
-export function judgeSigner({ trust, attestations, decidedAt }: GateInput, signed: Signed): Reason | null {
+export function judgeSigner(
+  { trust, attestations, decidedAt }: Pick<GateInput, 'trust' | 'attestations' | 'decidedAt'>,
+  signed: Signed,
+): Reason | null {
   const { keyId, ...question } = signed;
   const entry = trust.keys.find((candidate) => candidate.keyId === keyId);
   if (entry === undefined)

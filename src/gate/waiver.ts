@@ -53,19 +53,21 @@ export type WaiverTerms = Omit<WaiverStatement['predicate'], 'schemaVersion' | '
 
 const LIMITS = { maximumBytes: 65_536, maximumDepth: 16 };
 
-/** The file of a waiver: one DSSE envelope. */
-export function signWaiver({ head, ...terms }: WaiverTerms, key: SigningKey): Promise<string> {
-  const statement: WaiverStatement = {
+/** What the key of that name is to sign. */
+export const waiverOf = ({ head, ...terms }: WaiverTerms, keyId: string): WaiverStatement =>
+  waiverSchema.parse({
     _type: STATEMENT_TYPE,
     subject: [
       { name: `head@${head.commit}`, digest: { gitCommit: head.commit } },
       { name: `tree@${head.tree}`, digest: { gitTree: head.tree } },
     ],
     predicateType: WAIVER_TYPE,
-    predicate: { schemaVersion: 1, id: randomUUID(), signer: key.publicKey.keyId, ...terms },
-  };
-  return signEnvelope(Buffer.from(canonicalJson(waiverSchema.parse(statement))), key);
-}
+    predicate: { schemaVersion: 1, id: randomUUID(), signer: keyId, ...terms },
+  } satisfies WaiverStatement);
+
+/** The file of a waiver: one DSSE envelope, by the key that the waiver names. */
+export const signWaiver = (waiver: WaiverStatement, key: SigningKey): Promise<string> =>
+  signEnvelope(Buffer.from(canonicalJson(waiver)), key);
 
 /**
  * Reads a waiver and checks its signature by a key of the trust policy; whether that key may waive is not asked here.

@@ -30,7 +30,8 @@ export const telemetrySampleSchema = z.strictObject({
   selfCpuMs: z.number().min(0),
   /**
    * Processes that are not ours, by what they used. All of them in the first and the last sample, and in between where somebody whom the
-   * samples do not show used more than a twentieth of a CPU; else only those who used most before, or nobody, as all are dear to read.
+   * samples do not show used more than a twentieth of a CPU; else only those who used most before, or nobody, as all are dear to read. A
+   * counter rises by no more than what all of them ran meanwhile: a shell gets the time of old jobs at once, when it looks for them.
    */
   others: z.array(z.strictObject({ pid: count, name: z.string(), cpuTicks: count })).optional(),
   /** Display devices: clock of the shaders, temperature, share of time busy. Empty where there are none. */

@@ -1,6 +1,7 @@
 /** The readings of the machine in the course of one launch. */
 import type { TelemetrySample } from '../journal/telemetry.js';
 import { hasComputeDevice, holdsComputeDevice } from './compute-devices.js';
+import { ForeignTicks } from './foreign-ticks.js';
 import { KeptFiles } from './kept-files.js';
 import { parseCpuLine } from './load.js';
 import { ProcessTable } from './process-table.js';
@@ -37,6 +38,7 @@ export class TelemetryReader {
   readonly #files = new KeptFiles();
   readonly #processes = new ProcessTable(this.#files);
   readonly #sensors = findSensors();
+  readonly #ticks = new ForeignTicks();
   readonly #asksForDevices: boolean;
   /** Members of the group that the last whole reading found; in between only these are read, and the suspects. */
   #members: number[] = [];
@@ -59,7 +61,8 @@ export class TelemetryReader {
     const found = this.#readProcesses();
     // Who worked before the launch is no suspect.
     this.#suspects = [];
-    const sample = { ...this.#readCounters(), ...found };
+    const counters = this.#readCounters();
+    const sample = { ...counters, ...this.#told(found, counters) };
     this.#before = sample;
     return sample;
   }
@@ -68,10 +71,11 @@ export class TelemetryReader {
   next(last: boolean): TelemetrySample {
     const counters = this.#readCounters();
     const suspects = this.#statsOf(this.#suspects).map(otherOf);
-    const sample = suspects.length === 0 ? counters : { ...counters, others: suspects };
+    const sample =
+      suspects.length === 0 ? counters : { ...counters, ...this.#told({ others: suspects }, counters) };
     this.#sinceWhole += 1;
     const whole = this.#isWholeDue(sample) || last;
-    this.#before = whole ? { ...counters, ...this.#readProcesses() } : sample;
+    this.#before = whole ? { ...counters, ...this.#told(this.#readProcesses(), counters) } : sample;
     return this.#before;
   }
 
@@ -84,6 +88,11 @@ export class TelemetryReader {
     const isNew = unexplained && !this.#wasUnexplained;
     this.#wasUnexplained = unexplained;
     return isNew || ((unexplained || this.#asksForDevices) && this.#sinceWhole >= READINGS_BETWEEN_WHOLE);
+  }
+
+  /** Who else is there, with what they can have run. */
+  #told<T extends { others: Others }>(found: T, { busyTicks, ownTicks }: Counters): T {
+    return { ...found, others: this.#ticks.tell(found.others, busyTicks - ownTicks) };
   }
 
   #readCounters(): Counters {
@@ -107,7 +116,7 @@ export class TelemetryReader {
     return pids.flatMap((pid) => this.#processes.read(pid) ?? []);
   }
 
-  #readProcesses(): Pick<TelemetrySample, 'others' | 'gpuUsers'> {
+  #readProcesses(): { others: Others; gpuUsers?: TelemetrySample['gpuUsers'] } {
     const all = this.#processes.readAll();
     this.#members = all.filter((stat) => stat.group === this.#group).map(({ pid }) => pid);
     const foreign = all.filter((stat) => stat.group !== this.#group && !this.#own.includes(stat.pid));

@@ -344,6 +344,38 @@ describe('a bisection', () => {
     one.assertClean();
   });
 
+  test('counts how long all of its sessions waited, and those of before an interruption', async (t) => {
+    const one = await speeds(t);
+    const commits = [100, 100, 70, 70].map((speed, at) => one.commit(speed, `c${at}`));
+    const [good = '', , , bad = ''] = commits;
+    let waited = 0;
+    const measure: Measure = (asked, begun) => {
+      waited += 60;
+      return one.measure(asked, begun);
+    };
+    const counting = { measure, waitedSeconds: () => waited };
+    const first = await one.bisect(good, bad, counting);
+    const sessions = one.asked.length;
+    assert.ok(sessions >= 3, `${sessions} sessions`);
+    assert.equal(first.waitedSeconds, 60 * sessions);
+    // What is kept in between counts what was waited until then, from session to session.
+    const kept = one.saved.map(({ waitedSeconds }) => waitedSeconds);
+    assert.deepEqual(
+      [...new Set(kept)],
+      Array.from({ length: sessions }, (_, at) => 60 * (at + 1)),
+    );
+    assert.match(
+      renderBisection({ ...first, waitedSeconds: 61 }, '.').replaceAll(/\s+/g, ' '),
+      /\(61 s of it waiting for the machine\)/,
+    );
+    assert.doesNotMatch(renderBisection({ ...first, waitedSeconds: 0.9 }, '.'), /waiting/);
+    waited = 0;
+    one.asked.length = 0;
+    const again = await one.bisect(good, bad, { ...counting, before: first });
+    assert.equal(again.waitedSeconds, 60 * (sessions + one.asked.length));
+    one.assertClean();
+  });
+
   test('throws what keeps the first session from saying anything, and keeps nothing of it', async (t) => {
     const one = await speeds(t);
     const [good, bad] = [one.commit(100), one.commit(70)];

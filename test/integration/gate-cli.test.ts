@@ -96,6 +96,70 @@ describe('with a run that loses a cell', () => {
     assert.match(stdout, /until the next one lands/);
   });
 
+  test('a waiver that no gate could use is not signed, with what would be used', async () => {
+    const out = home.path('refused', 'a.waiver.json');
+    const terms = { head: site.head, matrix: 'fixture', cell: '96/32', reason: 'why', expires: '14d', out };
+    const waive = (change: Partial<Record<keyof typeof terms | 'base' | 'policy' | 'key', string>>) =>
+      home.start(
+        [
+          'waive',
+          ...Object.entries({ ...terms, ...change }).flatMap(([name, value]) => [`--${name}`, value]),
+        ],
+        { cwd: site.repository.folder },
+      ).finished;
+    await home.run('keys', 'generate', 'nobody');
+    const refused: [change: Parameters<typeof waive>[0], code: string, text: RegExp][] = [
+      [
+        { matrix: 'fixtur' },
+        'ERR_QUALIFY_WAIVER',
+        /requires no matrix "fixtur"[\s\S]*qualify\.policy\.yaml of main[\s\S]*Did you mean "fixture"\?/,
+      ],
+      [{ matrix: 'other' }, 'ERR_QUALIFY_WAIVER', /It requires: fixture\n/],
+      [
+        { cell: '96/33' },
+        'ERR_QUALIFY_WAIVER',
+        /protects no cell "96\/33" of fixture[\s\S]*Did you mean "96\/32"\?/,
+      ],
+      [{ cell: 'all' }, 'ERR_QUALIFY_WAIVER', /It protects: 64\/32, 96\/32\n/],
+      [
+        { key: 'nobody' },
+        'ERR_QUALIFY_WAIVER',
+        /\(unknown-key\)[\s\S]*qualify keys add KEY\.pub --role maintainer/,
+      ],
+      [{ reason: ' \u200b ' }, '--reason', /Say why/],
+      [{ expires: '367d' }, '--expires', /up to 366d/],
+      [{ head: 'nowhere' }, 'ERR_QUALIFY_REVISION', /no commit "nowhere"/],
+      [{ policy: 'other.yaml' }, 'ERR_QUALIFY_POLICY', /is not there/],
+      [{ base: 'nowhere' }, 'ERR_QUALIFY_REVISION', /no commit "nowhere"/],
+    ];
+    for (const [change, code, text] of refused) {
+      const { exitCode, stderr } = await waive(change);
+      assert.equal(exitCode, 64, stderr);
+      assert.ok(stderr.includes(code), stderr);
+      assert.match(stderr, text);
+    }
+    assert.equal(existsSync(home.path('refused')), false);
+    // A short name is resolved, and the commit is said with its subject.
+    const { stdout, stderr } = await waive({ head: site.head.slice(0, 10) });
+    assert.ok(stdout.includes(` at ${site.head} (two), until `), stdout);
+    assert.equal(stderr, '');
+  });
+
+  test('where there is no policy a waiver is signed unchecked, and that is said', async () => {
+    const { repository } = site;
+    repository.git('branch', '--move', 'main', 'trunk');
+    const waived = await home.start(
+      [
+        ...['waive', '--head', site.head, '--matrix', 'any', '--cell', 'any', '--reason', 'why'],
+        ...['--expires', '1d', '--out', home.path('unchecked.waiver.json')],
+      ],
+      { cwd: repository.folder },
+    ).finished;
+    repository.git('branch', '--move', 'trunk', 'main');
+    assert.equal(waived.exitCode, 0, waived.stderr);
+    assert.match(waived.stderr, /^Not checked: /);
+  });
+
   test('a waiver, trust and rules that are committed to main leave the run as new as it was', async () => {
     const { repository } = site;
     const before = repository.git('rev-parse', 'main');

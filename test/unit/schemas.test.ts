@@ -8,7 +8,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { decide } from '../../src/gate/decide.js';
 import { gatePolicySchema } from '../../src/gate/policy.js';
-import { signWaiver } from '../../src/gate/waiver.js';
+import { signWaiver, waiverOf } from '../../src/gate/waiver.js';
 import { harnessFolder } from '../../src/harness.js';
 import { readEnvelope } from '../../src/manifest/envelope.js';
 import { generateKey } from '../../src/manifest/key-store.js';
@@ -63,7 +63,10 @@ async function realDocuments(
   };
   const head = { commit: 'c'.repeat(40), tree: 'd'.repeat(40) };
   const terms = { matrix: 'fixture', cell: '32/32', reason: 'known', issuedAt: NOW, expiresAt: NOW };
-  const waiver = readEnvelope(Buffer.from(await signWaiver({ head, ...terms }, key)), { file: 'waiver' });
+  const waiver = readEnvelope(
+    Buffer.from(await signWaiver(waiverOf({ head, ...terms }, key.publicKey.keyId), key)),
+    { file: 'waiver' },
+  );
   return {
     statement: [statement],
     verdict: [await readJson('verdict.json')],
