@@ -90,7 +90,7 @@ async function goOn(run: UnfinishedRun, options: ResumeOptions): ReturnType<type
   }
   const revisions = await resolveArms(plan, options.repository, commitsOf(found.entries));
   if (missing === 'everything') {
-    // Nothing was observed yet, so nothing rests on what there is.
+    // No more than the description of the machine is there, as `readUnfinishedRun` has seen to.
     for (const name of [JOURNAL_FILE, 'evidence'])
       rmSync(join(runFolder, name), { recursive: true, force: true });
     return record(plan, revisions, runFolder, options);
