@@ -70,10 +70,9 @@ export interface CutJournal {
   tail: Buffer;
 }
 
-/** Reads up to the last whole line; see `parseJournal`. A journal without a whole line has no entries. */
-export function readCutJournal(path: string): CutJournal {
-  const bytes = readFileSync(path);
+/** Parses up to the last whole line; see `parseJournal`. A journal without a whole line has no entries. */
+export function parseCutJournal(bytes: Buffer, name: string): CutJournal {
   const whole = bytes.lastIndexOf('\n') + 1;
   const text = bytes.subarray(0, whole).toString('utf8');
-  return { entries: text === '' ? [] : parseJournal(text, path), tail: bytes.subarray(whole) };
+  return { entries: text === '' ? [] : parseJournal(text, name), tail: bytes.subarray(whole) };
 }

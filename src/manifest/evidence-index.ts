@@ -5,9 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { readdir, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { invalid } from './invalid.js';
 import { BUNDLE_FILE } from './sigstore-bundle.js';
 import { SSH_SIGNATURE_FILE } from './ssh-signature.js';
@@ -46,7 +47,7 @@ export async function writeEvidenceIndex(runFolder: string): Promise<EvidenceInd
     if (!UNLISTED.has(path)) entries.push([path, hashFile(runFolder, path, slabs).sha256]);
   }
   const index = new Map(entries);
-  await writeFile(join(runFolder, INDEX_FILE), formatIndex(index));
+  await replaceFile(join(runFolder, INDEX_FILE), formatIndex(index));
   return index;
 }
 

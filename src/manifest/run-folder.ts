@@ -15,25 +15,37 @@ export const PLAN_FILE = 'plan.json';
 export const JOURNAL_FILE = 'journal.jsonl';
 export const VERDICT_FILE = 'verdict.json';
 export const REPORT_FILE = 'report.md';
+export const EVIDENCE_FOLDER = 'evidence';
+/** The machine of the session; written before the first line of the journal, which points at it. */
+export const MACHINE_FILE = `${EVIDENCE_FOLDER}/machine.json`;
 
 const MAXIMUM_BYTES = 256 * 1024 * 1024;
 const MAXIMUM_DEPTH = 32;
 
-/** What a run decided beforehand, saw, and concluded. */
-export interface RunRecord {
+/** What a run decided beforehand, and saw. */
+export interface SeenRun {
   plan: Plan;
   entries: Entry[];
-  verdict: Verdict;
   /** What the journal's first line points at. */
   machine: Fingerprint;
 }
 
+/** The same, and what it concluded. */
+export interface RunRecord extends SeenRun {
+  verdict: Verdict;
+}
+
 /** Parses the files. `read` gives the bytes of a file of the run folder. */
 export async function readRecord(read: (path: string) => Promise<Buffer>): Promise<RunRecord> {
+  const seen = await readSeen(read);
+  return { ...seen, verdict: parseJson(VERDICT_FILE, await read(VERDICT_FILE), verdictSchema) };
+}
+
+/** Parses what a session writes before its verdict; see `readRecord`. */
+export async function readSeen(read: (path: string) => Promise<Buffer>): Promise<SeenRun> {
   const plan = parseJson(PLAN_FILE, await read(PLAN_FILE), planSchema);
   const entries = readEntries(await read(JOURNAL_FILE));
-  const verdict = parseJson(VERDICT_FILE, await read(VERDICT_FILE), verdictSchema);
-  return { plan, entries, verdict, machine: await readMachine(entries, read) };
+  return { plan, entries, machine: await readMachine(entries, read) };
 }
 
 /** Parses one JSON file by its schema. Throws a `QualifyError` (exit `invalid`) that names file and field. */

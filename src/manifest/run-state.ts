@@ -1,23 +1,34 @@
 /** Whether a folder is a run at all, and whether its session came to its end: asked before anything is checked. */
-import { lstat, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { MANIFEST_FILE } from './evidence-index.js';
+import { invalid } from './invalid.js';
 import { JOURNAL_FILE, PLAN_FILE, VERDICT_FILE } from './run-folder.js';
 
 const there = async (folder: string, file: string): Promise<boolean> =>
   (await lstat(join(folder, file)).catch(() => null)) !== null;
 
+/** More than the last line of a journal has, when it is the end of the session. */
+const LAST_LINE_BYTES = 1024;
+
 /**
- * Lets a folder pass that may be a finished run. A folder with a verdict and no manifest passes too: what is missing
- * there is for the checks to say, since somebody may have taken it away.
+ * Lets a folder pass that may be a finished run.
  * @throws QualifyError `ERR_QUALIFY_NO_RUN` (exit 64) for what is no run, `ERR_QUALIFY_RUN_UNFINISHED` (16) for a run
- * that goes on or was killed.
+ * that goes on or was killed, `ERR_QUALIFY_INVALID` (16) for one that has all but its seal: somebody may have taken it away.
  */
 export async function requireFinishedRun(runFolder: string): Promise<void> {
   const info = await stat(runFolder).catch(() => null);
   if (!info?.isDirectory()) throw noRun(`there is no run folder ${runFolder}`, runFolder);
-  if ((await there(runFolder, MANIFEST_FILE)) || (await there(runFolder, VERDICT_FILE))) return;
+  if (await there(runFolder, MANIFEST_FILE)) return;
+  if ((await there(runFolder, VERDICT_FILE)) && (await mayHaveEnded(runFolder)))
+    throw invalid(
+      MANIFEST_FILE,
+      'is missing: the session was killed before it sealed the run, or somebody took the seal away',
+      undefined,
+      `Is the run yours: qualify resume ${runFolder} seals it. Else do not rely on it: fetch its folder again from whoever published it.`,
+    );
   if (!(await there(runFolder, PLAN_FILE)) && !(await there(runFolder, JOURNAL_FILE))) {
     throw noRun(
       `${runFolder} is not a run folder: it has no ${PLAN_FILE} and no ${MANIFEST_FILE}`,
@@ -42,3 +53,21 @@ export const noRun = (message: string, runFolder: string, file = MANIFEST_FILE):
     where: runFolder,
     hint: `Give the folder that holds ${file}, or the name of a session in .qualify/runs`,
   });
+
+/** Whether the journal has its last line. One that cannot be read or is gone may have had it. */
+async function mayHaveEnded(runFolder: string): Promise<boolean> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const file = await open(join(runFolder, JOURNAL_FILE), flags).catch(() => null);
+  if (file === null) return true;
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - LAST_LINE_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LAST_LINE_BYTES), { position: from });
+    const lastLine = buffer.toString('utf8', 0, bytesRead).split('\n').at(-2);
+    return lastLine?.includes('"kind":"end"') === true;
+  } catch {
+    return true;
+  } finally {
+    await file.close();
+  }
+}

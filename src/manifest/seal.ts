@@ -1,10 +1,9 @@
 /** Seals a finished run folder: index, statement, envelope, public key. */
-import { lstat, stat, writeFile } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { replaceFile } from '../machine/replace-file.js';
-import { partialPrefix } from '../machine/write-new.js';
 import { planDigest } from '../plan/build.js';
 import { buildStatement } from './build-statement.js';
 import {
@@ -44,13 +43,12 @@ export async function seal(runFolder: string, key: SigningKey): Promise<SealedRu
     signer: key.publicKey.keyId,
   });
   const { [MANIFEST_FILE]: manifest, ...beside } = await signedFiles(statement, key);
-  await writeFile(join(runFolder, KEY_FILE), key.publicKey.pem);
   try {
-    for (const [file, text] of Object.entries(beside))
-      await writeFile(join(runFolder, file), text, { flush: true });
+    for (const [file, text] of Object.entries({ [KEY_FILE]: key.publicKey.pem, ...beside }))
+      await replaceFile(join(runFolder, file), text);
     await replaceFile(path, manifest);
   } catch (cause) {
-    throw notSealed(path, cause);
+    throw cause instanceof QualifyError ? cause : notSealed(path, cause);
   }
   return { path, keyId: key.publicKey.keyId, statement };
 }
@@ -62,11 +60,6 @@ const notSealed = (path: string, cause: unknown): QualifyError =>
     hint: 'A run folder is sealed once; look at its owner, its mode and the free space of its disk.',
     cause,
   });
-
-/** Whether a file of a run folder is a manifest on its way: a machine that lost its power meanwhile leaves it, and the run is resumed. */
-export const isPartialManifest = (name: string): boolean =>
-  // The second is what earlier versions called it.
-  name.startsWith(partialPrefix(MANIFEST_FILE)) || name === `${MANIFEST_FILE}.partial`;
 
 async function describeEvidence(
   runFolder: string,

@@ -1,19 +1,16 @@
 /** From the files of a finished session to its verdict, its report and its seal. Reads them back: what is sealed is what is on disk. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyse } from '../analysis/analyse.js';
-import { readJournal } from '../journal/read.js';
-import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
+import { replaceFile } from '../machine/replace-file.js';
+import { readRegular } from '../manifest/evidence-index.js';
+import { REPORT_FILE, readSeen, VERDICT_FILE } from '../manifest/run-folder.js';
 import { seal } from '../manifest/seal.js';
 import { loadSigningKey } from '../manifest/signing-key.js';
-import { planSchema } from '../plan/schema.js';
 import type { ReportContext } from '../report/context.js';
 import { renderMarkdown } from '../report/markdown.js';
 import { judge } from '../verdict/judge.js';
 import type { Verdict } from '../verdict/schema.js';
 import { serializeVerdict } from '../verdict/serialize.js';
-
-const MACHINE_FILE = 'evidence/machine.json';
 
 export interface Concluded {
   verdict: Verdict;
@@ -23,15 +20,16 @@ export interface Concluded {
   keyId: string;
 }
 
-/** Writes `verdict.json` and `report.md`, then seals the folder with the key that was there before the session. */
+/**
+ * Writes `verdict.json` and `report.md`, then seals the folder with the key that was there before the session. Each file is whole and on disk
+ * before the next is begun, or is not there.
+ * @throws QualifyError what `replaceFile` and `seal` throw; `ERR_QUALIFY_INVALID` (exit 16) for files that somebody changed meanwhile
+ */
 export async function conclude(runFolder: string): Promise<Concluded> {
-  const readJson = (file: string): unknown => JSON.parse(readFileSync(join(runFolder, file), 'utf8'));
-  const plan = planSchema.parse(readJson(PLAN_FILE));
-  const entries = readJournal(join(runFolder, JOURNAL_FILE));
-  const report = { plan, entries, machine: readJson(MACHINE_FILE) };
-  const verdict = judge(plan, analyse(plan, entries));
-  writeFileSync(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
-  writeFileSync(join(runFolder, REPORT_FILE), renderMarkdown(verdict, report));
+  const report = await readSeen((path) => readRegular(runFolder, path));
+  const verdict = judge(report.plan, analyse(report.plan, report.entries));
+  await replaceFile(join(runFolder, VERDICT_FILE), serializeVerdict(verdict));
+  await replaceFile(join(runFolder, REPORT_FILE), renderMarkdown(verdict, report));
   const { keyId } = await seal(runFolder, await loadSigningKey());
   return { verdict, report, keyId };
 }

@@ -15,10 +15,10 @@ import { Journal } from '../journal/journal.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { type MachineLock, takeFolderLock, takeMachineLock } from '../machine/lock.js';
 import { Telemetry } from '../machine/telemetry.js';
+import { partialPrefix } from '../machine/write-new.js';
 import { INDEX_FILE, KEY_FILE, MANIFEST_FILE } from '../manifest/evidence-index.js';
 import { evidenceOf } from '../manifest/replay-evidence.js';
 import { JOURNAL_FILE, REPORT_FILE, VERDICT_FILE } from '../manifest/run-folder.js';
-import { isPartialManifest } from '../manifest/seal.js';
 import { prepareSigningKey } from '../manifest/signing-key.js';
 import { BUNDLE_FILE } from '../manifest/sigstore-bundle.js';
 import { SSH_SIGNATURE_FILE } from '../manifest/ssh-signature.js';
@@ -90,7 +90,7 @@ async function goOn(run: UnfinishedRun, options: ResumeOptions): ReturnType<type
   }
   const revisions = await resolveArms(plan, options.repository, commitsOf(found.entries));
   if (missing === 'everything') {
-    // Nothing was observed yet, so nothing rests on what there is.
+    // No more than the description of the machine is there, as `readUnfinishedRun` has seen to.
     for (const name of [JOURNAL_FILE, 'evidence'])
       rmSync(join(runFolder, name), { recursive: true, force: true });
     return record(plan, revisions, runFolder, options);
@@ -143,8 +143,13 @@ function inheritedBefore(plan: Plan, entries: readonly Entry[]): Record<string, 
   return inheritedVariables(first?.kind === 'launch' ? first.environment : undefined);
 }
 
+/** Whether a file of a run folder is a conclusion on its way: a machine that lost its power meanwhile leaves it. */
+const isPartial = (name: string): boolean =>
+  // The second is what earlier versions called it.
+  CONCLUSIONS.some((file) => name.startsWith(partialPrefix(file))) || name === `${MANIFEST_FILE}.partial`;
+
 function removeConclusions(runFolder: string): void {
-  const partial = readdirSync(runFolder).filter(isPartialManifest);
+  const partial = readdirSync(runFolder).filter(isPartial);
   for (const name of [...CONCLUSIONS, ...partial]) rmSync(join(runFolder, name), { force: true });
 }
 

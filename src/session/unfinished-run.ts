@@ -1,5 +1,6 @@
 /** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   failuresOfLast,
@@ -9,16 +10,24 @@ import {
   nextAttempt,
   standingEntries,
 } from '../analysis/lost-launches.js';
+import { counted } from '../counted.js';
 import { QualifyError } from '../errors.js';
 import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
-import { type CutJournal, readCutJournal } from '../journal/read.js';
+import { type CutJournal, parseCutJournal } from '../journal/read.js';
 import { fingerprint } from '../machine/fingerprint.js';
-import { MANIFEST_FILE } from '../manifest/evidence-index.js';
+import { MANIFEST_FILE, readRegular } from '../manifest/evidence-index.js';
 import { invalid } from '../manifest/invalid.js';
 import { FINAL_FAILURES, MOST_RESUMPTIONS } from '../manifest/replay-order.js';
 import { replayPlan } from '../manifest/replay-plan.js';
-import { JOURNAL_FILE, PLAN_FILE, parseJson, VERDICT_FILE } from '../manifest/run-folder.js';
+import {
+  EVIDENCE_FOLDER,
+  JOURNAL_FILE,
+  MACHINE_FILE,
+  PLAN_FILE,
+  parseJson,
+  VERDICT_FILE,
+} from '../manifest/run-folder.js';
 import { noRun } from '../manifest/run-state.js';
 import { verifyRun } from '../manifest/verify.js';
 import { planDigest } from '../plan/build.js';
@@ -43,18 +52,20 @@ export interface UnfinishedRun {
  * not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
-  if (!statSync(runFolder, { throwIfNoEntry: false })?.isDirectory())
+  if (!(await stat(runFolder).catch(() => null))?.isDirectory())
     throw noRun(`there is no run folder ${runFolder}`, runFolder, PLAN_FILE);
-  if (!existsSync(join(runFolder, PLAN_FILE)))
+  if (!(await isThere(runFolder, PLAN_FILE)))
     throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
-  const plan = parseJson(PLAN_FILE, readFileSync(join(runFolder, PLAN_FILE)), planSchema);
-  const path = join(runFolder, JOURNAL_FILE);
-  const journal = existsSync(path) ? readCutJournal(path) : { entries: [], tail: Buffer.alloc(0) };
-  const isSealed = existsSync(join(runFolder, MANIFEST_FILE));
+  const plan = parseJson(PLAN_FILE, await readRegular(runFolder, PLAN_FILE), planSchema);
+  const journal = await readJournalSoFar(runFolder);
+  const isSealed = await isThere(runFolder, MANIFEST_FILE);
   const [session] = journal.entries;
   if (session === undefined && isSealed)
     throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');
-  if (session === undefined) return { runFolder, plan, journal, missing: 'everything', lost: null };
+  if (session === undefined) {
+    await requireNothingSeen(runFolder);
+    return { runFolder, plan, journal, missing: 'everything', lost: null };
+  }
   if (session.kind !== 'session' || session.planDigest !== planDigest(plan))
     throw invalid(PLAN_FILE, 'is not the plan with which the journal begins');
   // Before the replay: what another version wrote may well not follow by the rules of this one.
@@ -64,7 +75,7 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
 
   const end = journal.entries.at(-1);
   if (end?.kind === 'end' && isSealed) {
-    if (end.complete) throw isComplete(runFolder);
+    if (end.complete) throw await isComplete(runFolder);
     // What somebody changed in the meantime is not to be signed again.
     await verifyRun(runFolder);
   }
@@ -80,10 +91,33 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   });
 }
 
-function isComplete(runFolder: string): QualifyError {
-  const { result, exitCode } = verdictSchema.parse(
-    JSON.parse(readFileSync(join(runFolder, VERDICT_FILE), 'utf8')),
+const isThere = async (runFolder: string, file: string): Promise<boolean> =>
+  (await lstat(join(runFolder, file)).catch(() => null)) !== null;
+
+async function readJournalSoFar(runFolder: string): Promise<CutJournal> {
+  if (!(await isThere(runFolder, JOURNAL_FILE))) return { entries: [], tail: Buffer.alloc(0) };
+  return parseCutJournal(await readRegular(runFolder, JOURNAL_FILE), join(runFolder, JOURNAL_FILE));
+}
+
+/** A session writes the description of its machine before the first line of its journal, and everything else after it. */
+async function requireNothingSeen(runFolder: string): Promise<void> {
+  const folder = join(runFolder, EVIDENCE_FOLDER);
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const seen = found.filter(
+    (entry) => !entry.isDirectory() && join(entry.parentPath, entry.name) !== join(runFolder, MACHINE_FILE),
   );
+  if (seen.length === 0) return;
+  throw invalid(
+    JOURNAL_FILE,
+    `has no whole line, but ${EVIDENCE_FOLDER}/ has ${counted(seen.length, 'file')} that a session wrote after its first`,
+    undefined,
+    `Bring the journal back from a copy of the run, or measure anew with qualify run; ${EVIDENCE_FOLDER}/ stays as it is.`,
+  );
+}
+
+async function isComplete(runFolder: string): Promise<QualifyError> {
+  const bytes = await readRegular(runFolder, VERDICT_FILE);
+  const { result, exitCode } = parseJson(VERDICT_FILE, bytes, verdictSchema);
   return new QualifyError(
     'ERR_QUALIFY_RUN_COMPLETE',
     `${runFolder} is complete: its verdict is ${result} (exit code ${exitCode}).`,

@@ -1,7 +1,7 @@
 /** A session on a disk that fills up says so, ends its engine, and leaves a folder that can be read as far as it got. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
 import { parseJournal } from '../../src/journal/read.js';
 import { nothingRunsOf } from '../support/eventually.js';
 import { Repository } from '../support/repository.js';
@@ -30,6 +30,55 @@ for (const [name, place] of Object.entries(places)) {
     assert.ok(parseJournal(text, 'journal.jsonl').length >= 3);
   });
 }
+
+/** What a run gets after its journal, in this order. */
+const CONCLUSIONS = [
+  'verdict.json',
+  'report.md',
+  'evidence.sha256',
+  'key.pub.pem',
+  'qualification.sigstore.json',
+  'qualification.intoto.jsonl.sig',
+  'qualification.intoto.jsonl',
+];
+/** With these a run has all but its seal: it may be finished, and the seal taken away. */
+const HAS_VERDICT = 1;
+
+describe('a disk that is full when a session concludes', () => {
+  for (const [at, file] of CONCLUSIONS.entries())
+    test(`leaves what comes before ${file}, whole, and nothing else`, async (t) => {
+      const home = new Home();
+      t.after(() => home.remove());
+      const place = `/(\\.?)${file.replaceAll('.', '\\.')}(\\.partial-[0-9a-f]+)?$;1`;
+      const environment = { NODE_OPTIONS: `--import=${preload}`, FULL_DISK: place };
+      const args = ['simulate', '--rounds', '1', '--cell', '401/512', '--out', 'run'];
+      const result = await home.start(args, { environment }).finished;
+      assert.equal(result.exitCode, 15, result.stderr);
+      assert.match(
+        result.stderr,
+        new RegExp(`The disk is full: \\S+/${file} [\\s\\S]*code: ERR_QUALIFY_DISK_FULL`),
+      );
+      const there = readdirSync(home.path('run'));
+      assert.deepEqual(
+        there.sort(),
+        ['evidence', 'journal.jsonl', 'plan.json', ...CONCLUSIONS.slice(0, at)].sort(),
+      );
+
+      for (const args of [
+        ['verify', 'run'],
+        ['report', 'run'],
+        ['pack', 'run', '--out', 'run.tar'],
+      ]) {
+        const { exitCode, stderr } = await home.run(...args);
+        assert.equal(exitCode, 16, stderr);
+        assert.match(stderr, at < HAS_VERDICT ? /ERR_QUALIFY_RUN_UNFINISHED/ : /ERR_QUALIFY_INVALID/);
+        assert.match(stderr, /next: .*qualify resume run/);
+      }
+      const resumed = await home.run('resume', 'run');
+      assert.ok([11, 14].includes(resumed.exitCode ?? -1), resumed.stderr);
+      assert.equal((await home.run('verify', 'run')).exitCode, 0);
+    });
+});
 
 test('a compiler that finds the disk full is told as that, under one code', async (t) => {
   const home = new Home();

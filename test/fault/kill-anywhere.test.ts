@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launchUnderWay, lostLaunches, standingEntries } from '../../src/analysis/lost-launches.js';
 import type { Entry } from '../../src/journal/entries.js';
-import { readCutJournal } from '../../src/journal/read.js';
+import { parseCutJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { replayPlan } from '../../src/manifest/replay-plan.js';
@@ -38,7 +38,7 @@ function numbers(seed: number): () => number {
 
 const entriesOf = (home: Home): Entry[] => {
   const path = home.path('run', 'journal.jsonl');
-  return existsSync(path) ? readCutJournal(path).entries : [];
+  return existsSync(path) ? parseCutJournal(readFileSync(path), path).entries : [];
 };
 
 /** How many whole lines the journal has, and which kind the last one is. Asked every few milliseconds, so it parses no more than that. */

@@ -1,10 +1,10 @@
 /** Sessions during which others used the machine, through the real CLI: the round is measured again, and that can be interrupted too. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { standingEntries, voidRounds } from '../../src/analysis/lost-launches.js';
 import type { Entry } from '../../src/journal/entries.js';
-import { readCutJournal } from '../../src/journal/read.js';
+import { parseCutJournal } from '../../src/journal/read.js';
 import { nothingRunsOf } from '../support/eventually.js';
 import { borne, Home } from '../support/run-cli.js';
 
@@ -24,7 +24,7 @@ function newHome(t: TestContext): Home {
 
 const entriesOf = (home: Home): Entry[] => {
   const path = home.path('run', 'journal.jsonl');
-  return existsSync(path) ? readCutJournal(path).entries : [];
+  return existsSync(path) ? parseCutJournal(readFileSync(path), path).entries : [];
 };
 
 const launchesOf = (entries: readonly Entry[]): string[] =>

@@ -112,6 +112,8 @@ describe('qualify resume', () => {
     const home = await killedRun();
     for (const left of ['', '{"seq":0,"kin']) {
       writeFileSync(home.path('run', 'journal.jsonl'), left);
+      for (const name of readdirSync(home.path('run', 'evidence')).filter((one) => one !== 'machine.json'))
+        rmSync(home.path('run', 'evidence', name), { recursive: true });
       rmSync(home.path('run', 'qualification.intoto.jsonl'), { force: true });
       const result = await home.run('resume', 'run');
       assert.ok([11, 14].includes(result.exitCode ?? -1), result.stderr);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
 import { Journal } from '../../../src/journal/journal.js';
-import { parseJournal, readCutJournal, readJournal } from '../../../src/journal/read.js';
+import { parseCutJournal, parseJournal, readJournal } from '../../../src/journal/read.js';
 import { scratchFolder } from '../../support/folder.js';
 
 const sha = 'a'.repeat(64);
@@ -100,7 +100,7 @@ describe('a journal that is opened again', () => {
     first.close();
     const whole = readFileSync(path, 'utf8');
     writeFileSync(path, '{"seq":1,"at', { flag: 'a' });
-    const found = readCutJournal(path);
+    const found = parseCutJournal(readFileSync(path), path);
     assert.equal(found.tail.toString(), '{"seq":1,"at');
     let now = 0n;
     const again = new Journal(
@@ -126,7 +126,7 @@ describe('a journal that is opened again', () => {
   test('has no entries when it has no whole line', async (t) => {
     const path = join(await scratchFolder(t), 'journal.jsonl');
     writeFileSync(path, '{"seq":0');
-    assert.deepEqual(readCutJournal(path).entries, []);
+    assert.deepEqual(parseCutJournal(readFileSync(path), path).entries, []);
   });
 
   test('goes on after an end that was not complete, and after no other', async (t) => {

@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
+import { findRuns } from '../../../src/gate/find-runs.js';
 import { generateKey, type OwnKey } from '../../../src/manifest/key-store.js';
 import { readManifest } from '../../../src/manifest/manifest.js';
 import { sshLine } from '../../../src/manifest/public-key.js';
@@ -166,6 +167,24 @@ test('refuses a file that is gone', async (context) => {
     const sealed = await sealedRun(context);
     await rm(join(sealed.run, path));
     await refuses(sealed, path, /is missing/);
+  }
+});
+
+test('says of a run whose journal has no end that it is not finished, whatever else there is', async (context) => {
+  const { run, keys } = await sealedRun(context);
+  await rm(join(run, 'qualification.intoto.jsonl'));
+  const journal = join(run, 'journal.jsonl');
+  const lines = (await readFile(journal, 'utf8')).split('\n');
+  assert.match(lines.at(-2) ?? '', /"kind":"end"/);
+  for (const left of [lines.slice(0, -2).join('\n'), '']) {
+    await writeFile(journal, left);
+    await writeFile(join(run, 'verdict.json'), '');
+    await assert.rejects(verifyRun(run, { keyFolder: keys }), {
+      code: 'ERR_QUALIFY_RUN_UNFINISHED',
+      exit: 'invalid',
+    });
+    const [found] = await findRuns(run);
+    assert.equal(found?.failure?.code, 'unfinished');
   }
 });
 
