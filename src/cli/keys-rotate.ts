@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Rotation, rotateKey } from '../manifest/key-rotation.js';
 import { DEFAULT_KEY, loadKey, type OwnKey } from '../manifest/key-store.js';
 import { replaceKey, requireRotatable, trustEntry } from '../manifest/trust-edit.js';
-import { readTrustPolicy, writeTrustPolicy } from '../manifest/trust-file.js';
+import { editTrustPolicy, readTrustPolicy } from '../manifest/trust-file.js';
 import type { TrustedKey } from '../manifest/trust-policy.js';
 import { answer, answerJson, note } from './output.js';
 
@@ -50,8 +50,9 @@ async function writeEntries(rotation: Rotation, trust: string | undefined): Prom
   ];
   if (trust === undefined) return fresh;
   try {
-    const policy = replaceKey(await readTrustPolicy(trust), old.publicKey, key.publicKey, at.toISOString());
-    await writeTrustPolicy(trust, policy);
+    const policy = await editTrustPolicy(trust, (before) =>
+      replaceKey(before, old.publicKey, key.publicKey, at.toISOString()),
+    );
     return policy.keys.filter(({ keyId }) => fresh.some((entry) => entry.keyId === keyId));
   } catch (error) {
     note(`${toText(rotation, fresh, undefined)}The key is rotated, and the policy is not written:`);

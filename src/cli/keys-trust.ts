@@ -1,11 +1,10 @@
 /** `qualify keys add` and `revoke`: whom a trust policy trusts, for what, and no longer. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { QualifyError } from '../errors.js';
 import { fingerprint } from '../machine/fingerprint.js';
 import { isFingerprint } from '../manifest/public-key-file.js';
 import { addKey, EMPTY_POLICY, requireEntry, revokeKey } from '../manifest/trust-edit.js';
-import { readTrustPolicy, writeTrustPolicy } from '../manifest/trust-file.js';
+import { editTrustPolicy } from '../manifest/trust-file.js';
 import { type Role, roleSchema, TRUST_FILE, type TrustPolicy } from '../manifest/trust-policy.js';
 import { findKey, KEY_ARGUMENT } from './find-key.js';
 import { answer, answerJson } from './output.js';
@@ -49,8 +48,13 @@ function registerAdd(keys: Command): void {
     .action(async (text: string, options: AddOptions) => {
       const key = await findKey(text);
       const { role: roles, machine: machines, notBefore, notAfter } = options;
-      const policy = addKey(await readOrBegin(options.trust), key, { roles, machines, notBefore, notAfter });
-      await writeAndAnswer(policy, key.keyId, options);
+      const grant = { roles, machines, notBefore, notAfter };
+      const policy = await editTrustPolicy(
+        options.trust,
+        (before) => addKey(before, key, grant),
+        EMPTY_POLICY,
+      );
+      answerEntry(policy, key.keyId, options);
     });
 }
 
@@ -85,30 +89,19 @@ function registerRevoke(keys: Command): void {
     .action(async (text: string, options: RevokeOptions) => {
       const keyId = isFingerprint(text) ? text : (await findKey(text)).keyId;
       const since = options.since ?? new Date().toISOString();
-      const policy = revokeKey(await readTrustPolicy(options.trust), keyId, {
-        since,
-        reason: options.reason,
-      });
-      await writeAndAnswer(policy, keyId, options);
+      const { reason } = options;
+      const policy = await editTrustPolicy(options.trust, (before) =>
+        revokeKey(before, keyId, { since, reason }),
+      );
+      answerEntry(policy, keyId, options);
     });
 }
 
-async function readOrBegin(trust: string): Promise<TrustPolicy> {
-  try {
-    return await readTrustPolicy(trust);
-  } catch (error) {
-    const cause = error instanceof QualifyError ? error.cause : null;
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return EMPTY_POLICY;
-    throw error;
-  }
-}
-
-async function writeAndAnswer(
+function answerEntry(
   policy: TrustPolicy,
   keyId: string,
   { trust, json }: { trust: string; json?: true },
-): Promise<void> {
-  await writeTrustPolicy(trust, policy);
+): void {
   const entry = requireEntry(policy, keyId);
   if (json) answerJson({ schemaVersion: 1, trust, entry });
   else answer(`Written to ${trust}:\n${JSON.stringify(entry, null, 2)}`);

@@ -61,6 +61,14 @@ export class HttpClient {
           resolve,
         );
         exchange.once('error', reject);
+        // Node calls neither an error: the socket is ours from then on, or the request is just over.
+        exchange.once('upgrade', (_, socket) => {
+          socket.destroy();
+          reject(failed(`${method} ${path} failed: the engine switches protocols instead of answering.`));
+        });
+        exchange.once('close', () =>
+          reject(failed(`${method} ${path} failed: the connection ended without an answer.`)),
+        );
         exchange.end(body);
       });
       const text = await readBody(response);

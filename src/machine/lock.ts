@@ -6,6 +6,7 @@ import { realpathSync, unlinkSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
@@ -28,6 +29,12 @@ export type Holder = z.infer<typeof holderSchema>;
 
 /** Longest that a holder whose event loop is busy gets to say who it is. */
 const ASK_TIMEOUT_MS = 2000;
+/** More than a holder says of itself; who says more is no holder of ours and is not listened to. */
+const ANSWER_LIMIT_BYTES = 16 * 1024;
+/** Until the next try, whatever the last one ended with: somebody who listens badly must not keep us busy. */
+const RETRY_MS = 100;
+/** Of tries to find who holds it; then somebody has its name and does not listen. */
+const TRIES = 10;
 
 /**
  * Where the lock lives: a name in Linux's abstract namespace (no file, nothing stale), a socket file elsewhere.
@@ -41,6 +48,20 @@ const addressOf = (name: string): string =>
 /** Where the lock of a folder lives: named after the folder itself, whatever link leads to it. It must exist. */
 export const folderLockAddress = (folder: string): string =>
   addressOf(`qualify.run.${sha256(realpathSync(folder)).slice(0, 32)}`);
+
+/** Bytes of `sun_path`, of which a name in the abstract namespace has the NUL at its beginning. */
+const NAME_BYTES = 108;
+
+/**
+ * The name under which the system knows an address. In the abstract namespace every byte counts, and Node 20 fills a name up with NULs
+ * where Node 22 does not: it is filled up here, so that sessions of both exclude each other. One that is too long goes by its digest.
+ */
+export function socketName(address: string): string {
+  if (!address.startsWith('\0')) return address;
+  const length = Buffer.byteLength(address);
+  if (length > NAME_BYTES) return socketName(addressOf(`qualify.${sha256(address)}`));
+  return address + '\0'.repeat(NAME_BYTES - length);
+}
 
 export interface MachineLock {
   /** Safe to call twice. */
@@ -72,7 +93,7 @@ function listen(
     );
     // Other users may ask too; an abstract address knows no permissions.
     const open = address.startsWith('\0') ? {} : { readableAll: true, writableAll: true };
-    server.listen({ path: address, ...open }, () => {
+    server.listen({ path: socketName(address), ...open }, () => {
       server.unref();
       resolve({ release });
     });
@@ -83,25 +104,39 @@ type Asked =
   | { state: 'held'; holder: Holder | null; released: Promise<void>; hangUp: () => void }
   | { state: 'free' };
 
-/** Asks the lock who holds it. `released` resolves when the holder lets go or dies. */
+/** Nobody listens there. */
+const NOBODY = ['ECONNREFUSED', 'ENOENT'];
+/** Somebody has the name: too many ask at once, it is no stream, or it hangs up. */
+const SILENT = ['EAGAIN', 'EPROTOTYPE', 'ECONNRESET', 'EPIPE'];
+
+/**
+ * Asks the lock who holds it. `released` resolves when the holder lets go, dies, or says too much to be listened to.
+ * @throws what else keeps us from asking
+ */
 function ask(address: string, signal: AbortSignal | undefined): Promise<Asked> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ path: address });
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ path: socketName(address) });
+    const hangUp = (): void => void socket.destroy();
     const released = new Promise<void>((done) => socket.once('close', () => done()));
-    let text = '';
-    const answer = (holder: Holder | null): void => {
-      clearTimeout(timer);
-      resolve({ state: 'held', holder, released, hangUp: () => socket.destroy() });
-    };
+    const answer = (holder: Holder | null): void => resolve({ state: 'held', holder, released, hangUp });
     const timer = setTimeout(() => answer(null), ASK_TIMEOUT_MS);
-    signal?.addEventListener('abort', () => socket.destroy(), { once: true });
+    signal?.addEventListener('abort', hangUp, { once: true });
+    let text = '';
     socket.on('data', (data) => {
       text += data.toString('utf8');
-      if (text.includes('\n')) answer(parseHolder(text));
+      if (text.length > ANSWER_LIMIT_BYTES) hangUp();
+      else if (text.includes('\n')) answer(parseHolder(text));
     });
-    socket.once('error', () => {
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? '';
+      if (NOBODY.includes(code)) resolve({ state: 'free' });
+      else if (!SILENT.includes(code)) reject(error);
+    });
+    socket.once('close', () => {
       clearTimeout(timer);
-      resolve({ state: 'free' });
+      signal?.removeEventListener('abort', hangUp);
+      // Of no effect where it has answered.
+      answer(null);
     });
   });
 }
@@ -193,30 +228,42 @@ export async function takeMachineLock(options: LockOptions): Promise<MachineLock
     user: userInfo().username,
     what: options.what,
   };
-  for (;;) {
+  const tellEveryMs = options.tellEveryMs ?? TELL_EVERY_MS;
+  let told = { message: '', at: Number.NEGATIVE_INFINITY };
+  for (let tries = 0; ; await sleep(RETRY_MS)) {
     options.signal?.throwIfAborted();
     const lock = await listen(address, { ...holder, since: new Date().toISOString() }, options.phase);
     if (lock !== null) return lock;
     const asked = await ask(address, options.signal);
+    options.signal?.throwIfAborted();
     if (asked.state === 'free') {
       // A socket file outlives its process where there is no abstract namespace: nobody answers, so it is stale.
       if (!address.startsWith('\0')) {
         unlinkSync(address);
         options.onWait?.(`took the lock ${address} over from a process that is dead`);
       }
-      continue;
+      tries += 1;
+      if (tries < TRIES) continue;
     }
+    const found = asked.state === 'held' ? asked : null;
     if (!options.wait) {
-      asked.hangUp();
+      found?.hangUp();
       const { name, hint } = options.subject ?? MACHINE;
-      throw new QualifyError('ERR_QUALIFY_LOCKED', `${name} is taken by ${describe(asked.holder)}.`, {
-        exit: 'infrastructure',
-        hint,
-      });
+      throw new QualifyError(
+        'ERR_QUALIFY_LOCKED',
+        `${name} is taken by ${describe(found?.holder ?? null)}.`,
+        {
+          exit: 'infrastructure',
+          hint,
+        },
+      );
     }
-    options.onWait?.(`waiting for ${describe(asked.holder)}`);
+    const message = `waiting for ${describe(found?.holder ?? null)}`;
+    if (message !== told.message || performance.now() - told.at >= tellEveryMs) {
+      told = { message, at: performance.now() };
+      options.onWait?.(message);
+    }
     // What it is at changes: ask again after a while.
-    const isOver = await endsWithin(asked.released, options.tellEveryMs ?? TELL_EVERY_MS);
-    if (!isOver) asked.hangUp();
+    if (found && !(await endsWithin(found.released, tellEveryMs))) found.hangUp();
   }
 }

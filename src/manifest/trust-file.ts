@@ -1,11 +1,13 @@
 /** The file of a trust policy: read strictly, checked as a whole, and written whole or not at all. */
 
-import { realpath } from 'node:fs/promises';
+import { access, constants, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { type Fault, faultsOf, listFaults } from '../faults.js';
 import { jsonPlaces } from '../json-place.js';
 import { readBounded } from '../machine/read-bounded.js';
 import { replaceFile } from '../machine/replace-file.js';
+import { withCacheLock } from '../revision/cache-lock.js';
 import { byPlace, placed } from '../yaml-text.js';
 import { type PublicKey, parsePublicKey } from './public-key.js';
 import { parseStrictJson } from './strict-json.js';
@@ -65,6 +67,43 @@ export async function readTrustBytes(path: string): Promise<Buffer> {
   );
 }
 
+/**
+ * Reads a policy, changes it, and writes it; answers what was written. Two that do so at once wait for each other. `edit` is called twice:
+ * what it or the file refuses is found out before a lock lies beside the file. `begin` stands for a file that is not there.
+ * @throws as `readTrustPolicy`, `edit` and `writeTrustPolicy` do
+ */
+export async function editTrustPolicy(
+  path: string,
+  edit: (policy: TrustPolicy) => TrustPolicy,
+  begin?: TrustPolicy,
+): Promise<TrustPolicy> {
+  const edited = async (): Promise<TrustPolicy> => edit(await readOr(path, begin));
+  await edited();
+  const target = await realpath(path).catch(() => path);
+  try {
+    // The lock would make a folder that is not there.
+    await access(dirname(target), constants.W_OK);
+    return await withCacheLock(`${target}.lock`, async () => {
+      const policy = await edited();
+      await writeTrustPolicy(path, policy);
+      return policy;
+    });
+  } catch (error) {
+    throw error instanceof QualifyError ? error : unwritable(path, error);
+  }
+}
+
+async function readOr(path: string, begin: TrustPolicy | undefined): Promise<TrustPolicy> {
+  try {
+    return await readTrustPolicy(path);
+  } catch (error) {
+    const cause = error instanceof QualifyError ? error.cause : null;
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    if (begin !== undefined && isMissing) return begin;
+    throw error;
+  }
+}
+
 /** Writes a policy in the place of another, or anew. A link stays one: what it leads to is replaced. */
 export async function writeTrustPolicy(path: string, policy: TrustPolicy): Promise<void> {
   const text = formatTrustPolicy(policy);
@@ -74,14 +113,17 @@ export async function writeTrustPolicy(path: string, policy: TrustPolicy): Promi
   try {
     await replaceFile(target, text);
   } catch (cause) {
-    throw new QualifyError('ERR_QUALIFY_TRUST_WRITE', `the trust policy ${path} cannot be written`, {
-      exit: 'infrastructure',
-      where: path,
-      hint: 'Look at its folder, its mode and the free space of its disk.',
-      cause,
-    });
+    throw unwritable(path, cause);
   }
 }
+
+const unwritable = (path: string, cause: unknown): QualifyError =>
+  new QualifyError('ERR_QUALIFY_TRUST_WRITE', `the trust policy ${path} cannot be written`, {
+    exit: 'infrastructure',
+    where: path,
+    hint: 'Look at its folder, its mode and the free space of its disk.',
+    cause,
+  });
 
 /** As files and answers show it: two spaces, the fields in the order of the schema. */
 export const formatTrustPolicy = (policy: TrustPolicy): string => `${JSON.stringify(policy, null, 2)}\n`;

@@ -14,28 +14,35 @@ const SAFE = [
   'protocol.ext.allow=never',
   'log.showSignature=false',
 ].flatMap((setting) => ['-c', setting]);
-/** What differs from the user's environment; undefined takes a variable away. */
-export const GIT_ENVIRONMENT = {
+/**
+ * What of the user's `GIT_*` git is still told: how to reach a remote and who one is there, where its own programs are, what it writes
+ * down of itself, and where settings come from (CI says `safe.directory` so; what a setting could change of an answer, `SAFE` and the
+ * options of each command say). Everything else goes, also what a later git may bring: variables name another repository than the
+ * folder we give (as in git's own hooks), hide objects, or change what a path means.
+ */
+const KEPT = new RegExp(
+  `^GIT_(${[
+    'SSH(_COMMAND|_VARIANT)?|ASKPASS|SSL_.+|HTTP_.+|PROXY_.+|ALLOW_PROTOCOL|PROTOCOL_FROM_USER',
+    'EXEC_PATH|DISCOVERY_ACROSS_FILESYSTEM',
+    'TRACE.*|TR2_.+|CURL_VERBOSE|REDACT_COOKIES',
+    'CONFIG_.+',
+  ].join('|')})$`,
+);
+
+const OURS = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   LC_ALL: 'C',
   // `git replace` and .git/info/grafts give a commit another content or other parents under its own name.
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_GRAFT_FILE: '/dev/null/none',
-  // Set inside git's own hooks (a pre-push that qualifies): they would name another repository than the folder we give. All that
-  // `git rev-parse --local-env-vars` lists but the GIT_CONFIG ones, by which CI says `safe.directory`.
-  GIT_DIR: undefined,
-  GIT_COMMON_DIR: undefined,
-  GIT_WORK_TREE: undefined,
-  GIT_IMPLICIT_WORK_TREE: undefined,
-  GIT_INDEX_FILE: undefined,
-  GIT_OBJECT_DIRECTORY: undefined,
-  GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined,
-  GIT_REPLACE_REF_BASE: undefined,
-  GIT_SHALLOW_FILE: undefined,
-  GIT_NAMESPACE: undefined,
-  GIT_PREFIX: undefined,
 };
+
+/** The whole environment of every git that we start. */
+export function gitEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(([name]) => !name.startsWith('GIT_') || KEPT.test(name));
+  return { ...Object.fromEntries(kept), ...OURS };
+}
 
 export const gitFailed = (message: string, hint?: string, cause?: unknown): QualifyError =>
   new QualifyError('ERR_QUALIFY_REVISION', message, {
@@ -58,7 +65,8 @@ export interface GitResult {
 export async function callGit(folder: string, ...args: string[]): Promise<GitResult> {
   const { execa } = await import('execa');
   const result = await execa('git', [...SAFE, '-C', folder, ...args], {
-    env: GIT_ENVIRONMENT,
+    env: gitEnvironment(),
+    extendEnv: false,
     reject: false,
   });
   const { exitCode, stdout, stderr } = result;
@@ -108,7 +116,8 @@ export async function fileAt(folder: string, commit: string, path: string): Prom
   if (kind !== 'blob') return null;
   const { execa } = await import('execa');
   const result = await execa('git', [...SAFE, '-C', folder, 'cat-file', 'blob', `${commit}:${path}`], {
-    env: GIT_ENVIRONMENT,
+    env: gitEnvironment(),
+    extendEnv: false,
     encoding: 'buffer',
     stripFinalNewline: false,
   });

@@ -11,7 +11,7 @@ import { cacheFolder } from '../harness.js';
 import { guard, repeatedly } from '../machine/guard.js';
 import { isSameProcessAlive, processStat } from '../machine/procfs.js';
 import { makeCacheFolder } from '../make-folder.js';
-import { GIT_ENVIRONMENT, git, tryGit } from './git.js';
+import { git, gitEnvironment, tryGit } from './git.js';
 
 const ownerSchema = z.object({ pid: z.int(), startTicks: z.number(), repository: z.string() });
 
@@ -62,10 +62,9 @@ async function remove(repository: string, folder: string): Promise<void> {
 export async function addWorktree(repository: string, commit: string, name: string): Promise<Worktree> {
   const folder = join(worktreesFolder(), name);
   makeCacheFolder(worktreesFolder());
-  const environment = { ...process.env, ...GIT_ENVIRONMENT };
   mine.set(folder, {
     repository,
-    dismissGuard: guard(GUARD, [repository, folder, ownerPath(folder)], environment),
+    dismissGuard: guard(GUARD, [repository, folder, ownerPath(folder)], gitEnvironment()),
   });
   const startTicks = processStat(process.pid)?.startTicks ?? 0;
   writeFileSync(ownerPath(folder), JSON.stringify({ pid: process.pid, startTicks, repository }));
@@ -119,7 +118,7 @@ function readOwner(path: string): z.infer<typeof ownerSchema> | null {
 export function removeWorktreesNow(): void {
   for (const [folder, { repository, dismissGuard }] of mine) {
     spawnSync('git', ['-C', repository, ...REMOVE, folder], {
-      env: { ...process.env, ...GIT_ENVIRONMENT },
+      env: gitEnvironment(),
       stdio: 'ignore',
     });
     rmSync(folder, { recursive: true, force: true });

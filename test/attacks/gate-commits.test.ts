@@ -69,6 +69,23 @@ test('main changes the engine beside a waiver, by a name like one, and by a merg
   }
 });
 
+test('a run against a base that main has left is replayed where the environment says how git reads paths', async (t) => {
+  const site = await attacked(t);
+  await site.run('against the old base');
+  site.repository.git('checkout', '--quiet', 'main');
+  site.repository.write('kernels/b.h', '// main became faster\n');
+  site.repository.commit('faster');
+  // `:(top)` is then a file of that name, which no commit has: all look equal.
+  process.env.GIT_LITERAL_PATHSPECS = '1';
+  t.after(() => delete process.env.GIT_LITERAL_PATHSPECS);
+  await tryGate(
+    t,
+    site.options(),
+    { result: 'missing', code: 'base-moved' },
+    { module: 'revision/git', guard: "!name.startsWith('GIT_')", instead: 'true' },
+  );
+});
+
 test('a run against a base of the attacker, who made it slow, is offered', async (t) => {
   const site = await attacked(t);
   site.repository.git('checkout', '--quiet', '-b', 'slow-base', 'main');

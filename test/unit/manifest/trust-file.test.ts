@@ -7,7 +7,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { QualifyError } from '../../../src/errors.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
+import { addKey, EMPTY_POLICY } from '../../../src/manifest/trust-edit.js';
 import {
+  editTrustPolicy,
   formatTrustPolicy,
   parseTrustPolicy,
   readTrustPolicy,
@@ -143,6 +145,44 @@ test('writes what it reads, in place of what a link leads to, and leaves nothing
   assert.deepEqual(await readTrustPolicy(path), good);
   assert.ok((await lstat(link)).isSymbolicLink());
   assert.deepEqual((await readdir(folder)).sort(), ['link.json', 'trust.json']);
+});
+
+test('edits that are made at once are all in it, and nothing lies beside it', async (context) => {
+  const folder = await scratchFolder(context);
+  const [path, link] = [join(folder, 'trust.json'), join(folder, 'link.json')];
+  await symlink('trust.json', link);
+  const added = Array.from({ length: 8 }, made);
+  const edits = added.map((key, at) =>
+    editTrustPolicy(
+      // A file that is not there yet has one name only.
+      path,
+      (policy) => addKey(policy, key, { roles: at % 2 === 0 ? ['observer'] : ['verifier'] }),
+      EMPTY_POLICY,
+    ),
+  );
+  await Promise.all(edits);
+  const late = [made(), made()];
+  const through = late.map((key, at) =>
+    editTrustPolicy(at === 0 ? path : link, (policy) => addKey(policy, key, { roles: ['observer'] })),
+  );
+  await Promise.all(through);
+  const names = (await readTrustPolicy(path)).keys.map(({ keyId }) => keyId);
+  assert.deepEqual(names.sort(), [...added, ...late].map(({ keyId }) => keyId).sort());
+  assert.deepEqual((await readdir(folder)).sort(), ['link.json', 'trust.json']);
+});
+
+test('what an edit refuses leaves the file and its folder as they are', async (context) => {
+  const folder = await scratchFolder(context);
+  const path = join(folder, 'trust.json');
+  const refuse = (): never => {
+    throw new QualifyError('ERR_QUALIFY_TRUST_EDIT', 'no', { exit: 'usage' });
+  };
+  const none = await refusal(editTrustPolicy(join(folder, 'no', 't.json'), (policy) => policy));
+  assert.equal(none.code, 'ERR_QUALIFY_TRUST_FILE');
+  assert.equal((await refusal(editTrustPolicy(path, refuse, EMPTY_POLICY))).code, 'ERR_QUALIFY_TRUST_EDIT');
+  const unwritable = editTrustPolicy(join(folder, 'no', 't.json'), (policy) => policy, EMPTY_POLICY);
+  assert.equal((await refusal(unwritable)).code, 'ERR_QUALIFY_TRUST_WRITE');
+  assert.deepEqual(await readdir(folder), []);
 });
 
 test('killed before any of its steps, it leaves the old policy or the new one', async (context) => {

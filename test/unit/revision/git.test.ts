@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
-import { fileAt, GIT_ENVIRONMENT, git } from '../../../src/revision/git.js';
+import { fileAt, git, gitEnvironment } from '../../../src/revision/git.js';
 import { removeFolder } from '../../support/folder.js';
 import { Repository } from '../../support/repository.js';
 
@@ -38,22 +38,59 @@ describe('a commit that stands for another', () => {
   });
 });
 
-describe('in the environment of a hook', () => {
+describe('of the environment', () => {
   const before = { ...process.env };
   afterEach(() => {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
   });
 
-  /** Variables that git lists as those of one repository, except settings. */
-  const names = execFileSync('git', ['rev-parse', '--local-env-vars'], { encoding: 'utf8' })
-    .split('\n')
-    .filter((name) => name !== '' && !name.startsWith('GIT_CONFIG') && name !== 'GIT_INTERNAL_SUPER_PREFIX');
+  /** Variables that git lists as those of one repository, except settings, and others by which it answers otherwise. */
+  const names = [
+    ...execFileSync('git', ['rev-parse', '--local-env-vars'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((name) => name !== '' && !name.startsWith('GIT_CONFIG_')),
+    ...['GIT_LITERAL_PATHSPECS', 'GIT_GLOB_PATHSPECS', 'GIT_NOGLOB_PATHSPECS', 'GIT_ICASE_PATHSPECS'],
+    ...['GIT_CEILING_DIRECTORIES', 'GIT_EXTERNAL_DIFF', 'GIT_DIFF_OPTS', 'GIT_NAMESPACE', 'GIT_ATTR_SOURCE'],
+    'GIT_NOT_THOUGHT_OF_YET',
+  ];
 
   for (const name of names)
     test(`${name} is not passed on`, async () => {
-      assert.ok(name in GIT_ENVIRONMENT);
       process.env[name] = '/nowhere';
+      assert.notEqual(gitEnvironment()[name], '/nowhere');
       assert.equal((await fileAt(repository.folder, base, 'rules'))?.toString(), 'strict\n');
       assert.equal(await git(repository.folder, 'rev-list', '--count', other), '2');
     });
+
+  for (const name of ['GIT_LITERAL_PATHSPECS', 'GIT_ICASE_PATHSPECS'])
+    test(`${name} does not change what a path means`, async () => {
+      process.env[name] = '1';
+      const rules = ['diff-tree', '--name-only', base, other, '--', ':(top)'];
+      assert.equal(await git(repository.folder, ...rules), 'rules');
+      assert.equal(await git(repository.folder, 'ls-files', '--', 'RULES'), '');
+    });
+
+  test('what reaches a remote, traces, and says settings is passed on', () => {
+    const kept = {
+      GIT_SSH_COMMAND: 'ssh -i key',
+      GIT_ASKPASS: 'ask',
+      GIT_SSL_CAINFO: 'ca.pem',
+      GIT_HTTP_USER_AGENT: 'us',
+      GIT_TRACE2_EVENT: '/trace',
+      GIT_EXEC_PATH: '/git-core',
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'safe.directory',
+      GIT_CONFIG_GLOBAL: '/settings',
+      HOME: '/home/us',
+    };
+    const passed = gitEnvironment({ ...kept, GIT_TERMINAL_PROMPT: '1', GIT_CONFIG: '/x', GIT_SSHX: 'x' });
+    assert.deepEqual(passed, {
+      ...kept,
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_OPTIONAL_LOCKS: '0',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_GRAFT_FILE: '/dev/null/none',
+      LC_ALL: 'C',
+    });
+  });
 });
