@@ -6,6 +6,7 @@ import { engineRepository } from '../revision/resolve.js';
 import { type Calibrated, calibrate } from '../session/calibrate.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
+import { onWorktree, worktreeNotice } from './left-to-pr.js';
 import { cellOption, MOST_PLANTED, percentUpTo, wholeNumber } from './options.js';
 import { answer, answerJson, note, startProgress } from './output.js';
 import { loadRealMatrix } from './real-matrix.js';
@@ -68,12 +69,14 @@ export const machineOptions = (command: Command): Command =>
 
 /** Runs, prints, and sets the exit code. */
 export async function calibrateMachine(flags: MachineFlags): Promise<void> {
-  const matrix = loadRealMatrix(flags.matrix);
+  const repository = await engineRepository(process.cwd());
+  const { matrix, left } = await onWorktree(loadRealMatrix(flags.matrix), repository);
+  if (left.length > 0) note(worktreeNotice(flags.matrix, left));
   const line = startProgress();
   try {
     const done = await calibrate({
       matrix,
-      repository: await engineRepository(process.cwd()),
+      repository,
       folder: process.cwd(),
       sessions: flags.sessions,
       rounds: flags.rounds,

@@ -4,7 +4,7 @@ import { QualifyError } from '../errors.js';
 import { withLeverOff } from '../matrix/lever-off.js';
 import { armNames } from '../matrix/with-revisions.js';
 import { engineRepository } from '../revision/resolve.js';
-import { compareRuns, runFolders } from './compare-runs.js';
+import { compareRuns, runsAmong } from './compare-runs.js';
 import { leverOption } from './options.js';
 import { DEFAULT_MATRIX, LEVER_HELP, revisionMatrix } from './revision-matrix.js';
 import {
@@ -27,7 +27,7 @@ export function register(program: Command): void {
       .description('compare revisions side by side; the first is what the others are compared against')
       .argument(
         '<first>',
-        'a branch, a commit, "worktree", or prebuilt:<folder>; a run folder or the name of its session',
+        'a branch, a commit, "worktree", or prebuilt:<folder>; a run folder, its archive (.tar), or the name of its session',
       )
       .argument('<others...>', 'one or more of the same')
       .option('--matrix <matrix>', 'cells, model, protocol and budgets', DEFAULT_MATRIX)
@@ -39,7 +39,7 @@ export function register(program: Command): void {
       ),
   ).action(async (first: string, others: string[], flags: CompareFlags) => {
     const revisions = [first, ...others];
-    const runs = runFolders(revisions);
+    const runs = runsAmong(revisions);
     if (runs !== null) {
       refuseSessionFlags(flags);
       return compareRuns(runs, flags.json === true);
@@ -55,22 +55,19 @@ export function register(program: Command): void {
 }
 
 const RUNS_HELP =
-  '\nTwo run folders instead of revisions: both are verified (exit 16 when one does\n' +
-  'not hold). For each cell it is said whether an arm is higher, lower or about the\n' +
-  'same in the second session, and which conditions differ. Rates of two sessions\n' +
-  'are unmatched: no amount is told, and the exit code is 14 whatever is found.';
+  '\nTwo runs instead of revisions, as folders or archives: both are verified (exit\n' +
+  '16 when one does not hold). For each cell it is said whether an arm is higher,\n' +
+  'lower or about the same in the second session, and which conditions differ.\n' +
+  'Rates of two sessions are unmatched: no amount is told, and the exit code is 14\n' +
+  'whatever is found.';
 
 /** Options of a session mean nothing where none is run. */
 function refuseSessionFlags({ json: _json, matrix, ...flags }: SessionFlags & { matrix: string }): void {
   const given = [...Object.keys(flags), ...(matrix === DEFAULT_MATRIX ? [] : ['matrix'])];
   const [option] = given;
   if (option === undefined) return;
-  throw new QualifyError(
-    'ERR_QUALIFY_USAGE',
-    `--${option} is about a session, and run folders are finished.`,
-    {
-      exit: 'usage',
-      hint: 'Leave it out, or name revisions.',
-    },
-  );
+  throw new QualifyError('ERR_QUALIFY_USAGE', `--${option} is about a session, and runs are finished.`, {
+    exit: 'usage',
+    hint: 'Leave it out, or name revisions.',
+  });
 }

@@ -22,8 +22,8 @@ export function register(program: Command): void {
       '\nPrints the path, the size and the SHA-256 of the archive, once the run has stood\n' +
         'up to every check of `qualify verify`; else exits 16 and writes nothing. It is a\n' +
         'plain tar: no compression gives the same bytes everywhere, so compress it where\n' +
-        'you upload it, and name its SHA-256. `qualify unpack`, `verify` and `report`\n' +
-        'take it; so does tar.',
+        'you upload it, and name its SHA-256. `qualify unpack`, `verify`, `report`\n' +
+        'and `compare` take it; so does tar.',
     )
     .action(async (name: string, { out, json }: Flags) => {
       const packed = await packRun(findRun(name), { out });

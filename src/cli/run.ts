@@ -1,6 +1,7 @@
 /** `qualify run`: one matrix, as it stands. */
 import type { Command } from 'commander';
 import { engineRepository } from '../revision/resolve.js';
+import { refuseLeftToPr } from './left-to-pr.js';
 import { loadRealMatrix } from './real-matrix.js';
 import {
   askedBy,
@@ -19,6 +20,8 @@ export function register(program: Command): void {
       .addOption(challengeOption()),
   ).action(async (name: string, flags: SessionFlags) => {
     const repository = await engineRepository(process.cwd());
-    await runAndPrint(loadRealMatrix(name), repository, flags, { challenge: askedBy(flags, name) });
+    const matrix = loadRealMatrix(name);
+    await refuseLeftToPr(name, matrix, repository);
+    await runAndPrint(matrix, repository, flags, { challenge: askedBy(flags, name) });
   });
 }

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { type AblationOptions, ablationMatrix } from '../matrix/ablate.js';
 import { switchWarnings } from '../matrix/switch-names.js';
 import { engineRepository } from '../revision/resolve.js';
+import { onWorktree, worktreeNotice } from './left-to-pr.js';
 import { answer, note } from './output.js';
 import { loadRealMatrix } from './real-matrix.js';
 import { runAndPrint, type SessionFlags, sessionOptions } from './session-command.js';
@@ -76,7 +77,10 @@ export function register(program: Command): void {
     .addHelpText('after', HELP)
     .action(async (name: string, flags: SwitchesFlags) => {
       const kind = flags.design ? 'folded-plackett-burman' : 'one-at-a-time';
-      const matrix = ablationMatrix(loadRealMatrix(name), {
+      const repository = await engineRepository(process.cwd());
+      const { matrix: asked, left } = await onWorktree(loadRealMatrix(name), repository);
+      if (left.length > 0) note(worktreeNotice(name, left));
+      const matrix = ablationMatrix(asked, {
         kind,
         from: flags.from,
         factors: flags.switch,
@@ -88,7 +92,7 @@ export function register(program: Command): void {
         answer(stringify(matrix, { aliasDuplicateObjects: false }));
       } else {
         const { rounds: _rounds, cell: _cell, ...session } = flags;
-        await runAndPrint(matrix, await engineRepository(process.cwd()), session);
+        await runAndPrint(matrix, repository, session);
       }
     });
 }

@@ -1,6 +1,7 @@
 /** The history for a terminal: 80 columns, no colour, nothing that could steer the terminal. */
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
+import { plantedText } from '../matrix/planted.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
 import { signedPercent } from '../verdict/percent.js';
@@ -68,6 +69,12 @@ function worstOf({ cells }: GoodLine, asked: string | null): string {
   return worst.effect === null ? worst.id : `${worst.id} ${change}`;
 }
 
+/** Lines under the row of a run that says nothing of a change. */
+const marksOf = ({ simulated, plantedPercent }: GoodLine): string[] => [
+  ...(simulated ? ['  SIMULATED: nothing was measured'] : []),
+  ...(plantedPercent === null ? [] : [`  ${plantedText(plantedPercent)}: no qualification`]),
+];
+
 function table({ runs }: Selection, last: number, cell: string | null): string {
   if (runs.length === 0) return 'No run to tell of.';
   const sizes = [23, 18, 14, 19] as const;
@@ -78,7 +85,7 @@ function table({ runs }: Selection, last: number, cell: string | null): string {
       .trimEnd();
   const lines = runs
     .slice(0, last)
-    .map((run) => row(run.session, run.matrix.name, run.result, worstOf(run, cell)));
+    .flatMap((run) => [row(run.session, run.matrix.name, run.result, worstOf(run, cell)), ...marksOf(run)]);
   const older = runs.length - last;
   return [
     row('session', 'matrix', 'result', cell ?? 'worst cell'),

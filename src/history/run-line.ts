@@ -64,6 +64,8 @@ export const goodLineSchema = seenSchema.extend({
   /** Version of qualify that measured. */
   harness: z.string(),
   simulated: z.boolean(),
+  /** Percent by which arms were slowed down on purpose, the largest of them; null where none was. */
+  plantedPercent: z.number().positive().nullable(),
   matrix: z.strictObject({ name: z.string(), digest: sha256Schema }),
   machineId: sha256Schema,
   kernel: z.string(),
@@ -162,6 +164,11 @@ function cellOf({ plan, entries }: RunRecord, cell: CellVerdict): LineCell {
   };
 }
 
+function plantedOf({ arms }: Plan): number | null {
+  const planted = arms.flatMap(({ plantedSlowdownPercent }) => plantedSlowdownPercent ?? []);
+  return planted.length === 0 ? null : Math.max(...planted);
+}
+
 /** The line of a run that stood up to every check. */
 export function lineOf(seen: Seen, { statement, record, signer }: Verification): GoodLine {
   const { predicate } = statement;
@@ -173,6 +180,7 @@ export function lineOf(seen: Seen, { statement, record, signer }: Verification):
     startedAt: predicate.startedAt,
     harness: predicate.harness.version,
     simulated: predicate.simulation !== undefined,
+    plantedPercent: plantedOf(record.plan),
     matrix: { name: predicate.matrix.name, digest: predicate.matrix.digest.sha256 },
     machineId: predicate.machine.id,
     kernel: predicate.machine.kernel,

@@ -24,11 +24,11 @@ function fieldLines({ word, field, arm, first, second }: FieldAcross): string[] 
   return told;
 }
 
-/** The text, ending without a line feed. `folders` are the two as the user named them. */
-export function renderAcrossSessions(across: AcrossSessions, folders: readonly [string, string]): string {
+/** The text, ending without a line feed. `runs` are the two as the user named them. */
+export function renderAcrossSessions(across: AcrossSessions, runs: readonly [string, string]): string {
   const labelWidth = Math.max(...across.arms.map(({ arm }) => arm.length), 8) + 4;
   const sessions = (['first', 'second'] as const).flatMap((name, index) =>
-    labelled(name, plainText(`${across.sessions[index]}, in ${folders[index]}`), 8, width),
+    labelled(name, plainText(`${across.sessions[index]}, in ${runs[index]}`), 8, width),
   );
   const cells = across.cells.flatMap(({ cell, arms }) => [
     plainText(cell),

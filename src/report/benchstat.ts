@@ -7,6 +7,7 @@ import type { Verdict } from '../verdict/schema.js';
 import { armSamplesOf, timedTokens } from './arm-samples.js';
 import type { ReportContext } from './context.js';
 import { plainText } from './escape.js';
+import { clockMark } from './simulated.js';
 
 /** A value of a configuration line: one line, whatever it is made of. */
 const value = (text: string): string => plainText(text).trim();
@@ -20,7 +21,7 @@ export function renderBenchstat(verdict: Verdict, context: ReportContext): strin
   const head = [
     `pkg: ${value(verdict.matrix.name)}`,
     `session: ${value(verdict.session)}`,
-    `clock: ${plan.simulation === undefined ? verdict.clock : 'simulated'}`,
+    `clock: ${value(clockMark(verdict.clock, plan))}`,
     'Unit tok/s better=higher assume=nothing',
   ];
   const blocks = armSamplesOf(verdict, context).map(({ cell, arm, launches }) => {

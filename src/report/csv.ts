@@ -2,6 +2,7 @@
 import type { Verdict } from '../verdict/schema.js';
 import type { ReportContext } from './context.js';
 import { csvField } from './escape.js';
+import { clockMark } from './simulated.js';
 
 const heading = [
   'session',
@@ -19,6 +20,7 @@ const heading = [
 
 /** Samples in order of execution; rounds and samples count from 1. Refused cells have no line: nothing unproved is told. */
 export function renderCsv(verdict: Verdict, context: ReportContext): string {
+  const clock = clockMark(verdict.clock, context.plan);
   const perLaunch = context.plan.protocol.samples;
   const lines = verdict.cells.flatMap((cell) =>
     Object.entries(cell.arms).flatMap(([arm, summary]) =>
@@ -32,8 +34,7 @@ export function renderCsv(verdict: Verdict, context: ReportContext): string {
         Math.floor(index / perLaunch) + 1,
         (index % perLaunch) + 1,
         tokPerSec,
-        // A line that is copied elsewhere must not look measured.
-        context.plan.simulation === undefined ? verdict.clock : 'simulated',
+        clock,
         cell.verdict,
       ]),
     ),

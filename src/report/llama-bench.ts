@@ -1,14 +1,17 @@
 /**
  * Rows as `llama-bench -o json` and `-o sql` write them (its fields of August 2026, in their order), so that scripts which read those read
- * ours. One row a cell and arm. What llama-bench tells and `qualify` does not know is empty, or 0 where a number must stand. llama-bench times by the wall; where CPU time decides, `backends` says so.
+ * ours. One row a cell and arm. What llama-bench tells and `qualify` does not know is empty, or 0 where a number must stand. llama-bench times by the wall; where CPU time decides, or an arm was
+ * slowed down on purpose, `backends` says so.
  */
 import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { z } from 'zod';
 import type { EntryOf } from '../journal/entries.js';
+import type { Plan } from '../plan/schema.js';
 import type { Verdict } from '../verdict/schema.js';
 import { type ArmSamples, armSamplesOf, timedTokens } from './arm-samples.js';
 import type { ReportContext } from './context.js';
 import { plainText } from './escape.js';
+import { plantedMark } from './simulated.js';
 
 type Value = string | number | boolean;
 type LlamaBenchRow = Record<string, Value | readonly number[]>;
@@ -74,6 +77,13 @@ function modelOf({ plan, entries }: ReportContext): { filename: string; type: st
   };
 }
 
+/** What is the same in every row of a session: scripts set only rows side by side that have the same `backends`. */
+function backendsOf(plan: Plan, engine: string, clock: Verdict['clock']): string {
+  if (plan.simulation !== undefined) return 'SIMULATED';
+  const marks = [...(clock === 'cpu' ? ['CPU time'] : []), plantedMark(plan) ?? []].flat();
+  return marks.length === 0 ? engine : `${engine} (${marks.join(', ')})`;
+}
+
 function rowOf(
   context: ReportContext,
   clock: Verdict['clock'],
@@ -91,14 +101,13 @@ function rowOf(
   const model = modelOf(context);
   const samplesNs = summary.samples.map((rate) => Math.round((1e9 * timedTokens(cell)) / rate));
   const spread = (values: number[]): number => (values.length < 2 ? 0 : sampleStandardDeviation(values));
-  const simulated = context.plan.simulation !== undefined;
   const isPrefill = cell.phase === 'prefill';
   return {
     build_commit: commitOf(context, arm),
     build_number: 0,
     cpu_info: machine?.cpu.model ?? '',
     gpu_info: machine?.gpus?.flatMap(({ name }) => name ?? []).join(', ') ?? '',
-    backends: simulated ? 'SIMULATED' : `${engine}${clock === 'cpu' ? ' (CPU time)' : ''}`,
+    backends: backendsOf(context.plan, engine, clock),
     model_filename: model.filename,
     model_type: model.type,
     model_size: model.size,

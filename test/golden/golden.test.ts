@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { withRunFolder } from '../../src/manifest/unpack.js';
 import { Home } from '../support/run-cli.js';
 import { goldenNames, MANIFESTS, renderGolden } from './golden.js';
 
@@ -41,6 +42,19 @@ describe('the golden runs', () => {
         (file) => file.startsWith(`${name}.`) && !file.endsWith('.tar'),
       );
       assert.deepEqual(there.toSorted(), [...rendered.keys()].toSorted());
+    });
+
+    test(`${name} as Markdown is its report.md, and a line that says who signed what`, async () => {
+      const written = await withRunFolder(join(MANIFESTS, `${name}.tar`), async (run) =>
+        readFileSync(join(run, 'report.md'), 'utf8').split('\n'),
+      );
+      const lines = readFileSync(join(MANIFESTS, `${name}.md`), 'utf8').split('\n');
+      const more = lines.filter((line) => line.startsWith('- evidence: evidence.sha256 '));
+      assert.equal(more.length, 1);
+      assert.deepEqual(
+        lines.filter((line) => !more.includes(line)),
+        written,
+      );
     });
 
     test(`${name} is by a key of the trust policy beside it`, async (t) => {

@@ -1,6 +1,6 @@
 /** `qualify compare RUN_A RUN_B` by the real CLI, on run folders of two sessions. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { generateKey } from '../../src/manifest/key-store.js';
 import { seal } from '../../src/manifest/seal.js';
@@ -27,7 +27,7 @@ async function twoRuns(t: TestContext): Promise<Home> {
   return home;
 }
 
-describe('qualify compare of two run folders', () => {
+describe('qualify compare of two runs', () => {
   test('says directions and conditions, no amount, and exits 14', async (t) => {
     const home = await twoRuns(t);
     const text = await home.run('compare', 'one', 'two');
@@ -76,6 +76,34 @@ describe('qualify compare of two run folders', () => {
     assert.match(nowhere.stderr, /there is no run folder three/);
   });
 
+  test('takes archives, beside folders too, and leaves nothing of them behind', async (t) => {
+    const home = await twoRuns(t);
+    const packed = await home.run('pack', 'two', '--out', 'two.tar');
+    assert.equal(packed.exitCode, 0, packed.stderr);
+    const folders = await home.run('compare', 'one', 'two', '--json');
+    const mixed = await home.run('compare', 'one', 'two.tar', '--json');
+    assert.equal(mixed.exitCode, 14, mixed.stderr);
+    assert.equal(mixed.stdout, folders.stdout);
+    assert.match((await home.run('compare', 'one', 'two.tar')).stdout, /in two\.tar/);
+    assert.deepEqual(readdirSync(home.path('tmp')), []);
+    assert.match((await home.run('compare', 'two', 'two.tar')).stderr, /Both are of session fixture-2/);
+    assert.match(
+      (await home.run('compare', 'two.tar', 'HEAD')).stderr,
+      /two\.tar is a run and HEAD is not one/,
+    );
+
+    const bytes = readFileSync(home.path('two.tar'));
+    const at = bytes.indexOf('"result": "');
+    assert.ok(at > 0);
+    bytes.write('"resulT": "', at);
+    writeFileSync(home.path('two.tar'), bytes);
+    const changed = await home.run('compare', 'one', 'two.tar');
+    assert.equal(changed.exitCode, 16, changed.stdout);
+    assert.match(changed.stderr, /two\.tar does not hold: verdict\.json/);
+    assert.equal(changed.stdout, '');
+    assert.deepEqual(readdirSync(home.path('tmp')), []);
+  });
+
   test('names a run that is not finished once, and how to go on with it', async (t) => {
     const home = await twoRuns(t);
     for (const name of ['qualification.intoto.jsonl', 'verdict.json']) rmSync(home.path('two', name));
@@ -88,9 +116,9 @@ describe('qualify compare of two run folders', () => {
   test('refuses what makes no sense with exit code 64', async (t) => {
     const home = await twoRuns(t);
     for (const [words, said] of [
-      [['one', 'one'], /Both folders are of session/],
-      [['one', 'HEAD'], /one is a run folder and HEAD is not one/],
-      [['one', 'two', 'one'], /3 run folders at once/],
+      [['one', 'one'], /Both are of session/],
+      [['one', 'HEAD'], /one is a run and HEAD is not one/],
+      [['one', 'two', 'one'], /3 runs at once/],
       [['one', 'two', '--rounds', '2'], /--rounds is about a session/],
       [['one', 'two', '--matrix', 'smoke'], /--matrix is about a session/],
     ] as const) {

@@ -11,8 +11,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
+import { harnessFolder } from '../../src/harness.js';
 import { takeFolderLock } from '../../src/machine/lock.js';
 import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { generateKey } from '../../src/manifest/key-store.js';
@@ -54,6 +56,29 @@ const history = async (home: Home, ...args: string[]) => {
 };
 
 describe('qualify history', () => {
+  test('marks planted and simulated runs, in the table and in JSON', async (t) => {
+    const home = await withRuns(t, 1);
+    const archive = join(harnessFolder, 'manifests/planted-fail.tar');
+    const unpacked = await home.run('unpack', archive, '--out', '.qualify/runs/planted');
+    assert.equal(unpacked.exitCode, 0, unpacked.stderr);
+    // One round passes nothing: what is looked at is the mark.
+    await home.run('simulate', '--rounds', '1', '--out', '.qualify/runs/simulated');
+    const { stdout } = await history(home, '--machine', 'all');
+    assert.equal(stdout.match(/^ {2}PLANTED slowdown of 40 %: no qualification$/gm)?.length, 1, stdout);
+    assert.equal(stdout.match(/^ {2}SIMULATED: nothing was measured$/gm)?.length, 1, stdout);
+    const { runs } = JSON.parse((await history(home, '--machine', 'all', '--json')).stdout);
+    const marks = runs.map(({ folder, simulated, plantedPercent }: Record<string, unknown>) => [
+      folder,
+      simulated,
+      plantedPercent,
+    ]);
+    assert.deepEqual(marks.toSorted(), [
+      ['.qualify/runs/planted', false, 40],
+      ['.qualify/runs/run-00', false, null],
+      ['.qualify/runs/simulated', true, null],
+    ]);
+  });
+
   test('tells of runs that verify, newest first, and what changed in the machine', async (t) => {
     const home = await withRuns(t, 20, 10);
     const { stdout } = await history(home, '--cell', '32/32');

@@ -43,6 +43,15 @@ describe('the history', () => {
     assert.ok(text.split('\n').every((line) => line.length <= 80));
   });
 
+  test('marks a run that says nothing of a change, and only such a one, under its row', () => {
+    const text = render([goodLine(1, { simulated: true }), goodLine(2, { plantedPercent: 3 }), goodLine(3)]);
+    assert.match(
+      text,
+      /-120200-.*\n {2}PLANTED slowdown of 3 %: no qualification\n.*-120100-.*\n {2}SIMULATED: nothing/,
+    );
+    assert.equal(text.match(/PLANTED|SIMULATED/g)?.length, 2);
+  });
+
   test('says how many rows are not shown', () => {
     const lines = [1, 2, 3].map((at) => goodLine(at));
     assert.match(render(lines, { last: 2 }), /^and 1 older: --last 3$/m);

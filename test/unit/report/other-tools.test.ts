@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { renderBenchstat } from '../../../src/report/benchstat.js';
+import { renderCsv } from '../../../src/report/csv.js';
 import {
   llamaBenchRows,
   renderLlamaBenchJson,
@@ -120,5 +121,45 @@ describe('rows of llama-bench', () => {
   test('are none of a refused cell', () => {
     assert.deepEqual(llamaBenchRows(refused.verdict, refused.context), []);
     assert.match(renderLlamaBenchSql(refused.verdict, refused.context), /^-- /);
+  });
+});
+
+describe('a planted slowdown', () => {
+  const arms = plan.arms.map((arm) => (arm.name === 'head' ? { ...arm, plantedSlowdownPercent: 3 } : arm));
+  const planted = { ...context, plan: { ...plan, arms } };
+  const mark = 'PLANTED slowdown of 3 % in head';
+  const linesOf = (text: string, begin: string): string[] =>
+    text.split(/\r?\n/).filter((line) => line.startsWith(begin));
+
+  test('is told in every line of CSV, and only where there is one', () => {
+    const rows = linesOf(renderCsv(verdict, planted), verdict.session);
+    assert.ok(rows.length > 0);
+    for (const row of rows) assert.ok(row.includes(`,${verdict.clock} (${mark}),`), row);
+    assert.doesNotMatch(renderCsv(verdict, context), /PLANTED/);
+  });
+
+  test('is told in the configuration of benchstat, the same for all arms', () => {
+    const text = renderBenchstat(verdict, planted);
+    assert.deepEqual(linesOf(text, 'clock: '), [`clock: ${verdict.clock} (${mark})`]);
+    assert.doesNotMatch(renderBenchstat(verdict, context), /PLANTED/);
+  });
+
+  test('is told in every row of llama-bench', () => {
+    const rows = llamaBenchRows({ ...verdict, clock: 'cpu' }, planted);
+    assert.deepEqual(
+      rows.map(({ backends }) => backends),
+      rows.map(() => `embedded (CPU time, ${mark})`),
+    );
+    const byWall = renderLlamaBenchSql({ ...verdict, clock: 'wall' }, planted);
+    assert.equal(byWall.split(`'embedded (${mark})'`).length - 1, rows.length);
+    assert.doesNotMatch(renderLlamaBenchSql(verdict, context), /PLANTED/);
+  });
+
+  test('of several arms is told of each', () => {
+    const both = plan.arms.map((arm, at) => ({ ...arm, plantedSlowdownPercent: 3 + at }));
+    assert.match(
+      renderBenchstat(verdict, { ...context, plan: { ...plan, arms: both } }),
+      /^clock: \w+ \(PLANTED slowdown of 3 % in base, PLANTED slowdown of 4 % in head\)$/m,
+    );
   });
 });
