@@ -81,7 +81,8 @@ export function tableSection(decision: GateDecision, most: number): Section {
 /** Never empty, since an empty code span is none. */
 const lastPart = (path: string): string => path.split('/').findLast((part) => part !== '') ?? '?';
 
-function runLine({ path, kind, session, signer, machineId, digest, finishedAt }: OfferedRun): string {
+function runLine(run: OfferedRun): string {
+  const { path, kind, session, signer, machineId, digest, finishedAt, reasons } = run;
   const parts = [
     `- run: ${markdownCode(brief(lastPart(path), 100))}, ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
     `finished ${text(finishedAt ?? 'at no known time', 40)}`,
@@ -89,7 +90,8 @@ function runLine({ path, kind, session, signer, machineId, digest, finishedAt }:
     machineId === null ? 'machine unknown' : `machine ${commit(machineId)}`,
     digest === null ? 'does not verify' : `evidence sha256 ${commit(digest)}`,
   ];
-  return parts.join(', ');
+  const notes = reasons.slice(0, MOST_REASONS).map((reason) => `; ${reasonText(reason)}`);
+  return parts.join(', ') + notes.join('');
 }
 
 /**
