@@ -54,7 +54,10 @@ export function register(program: Command): void {
     .command('gate')
     .description('decide whether a change may be merged, by a policy and the signed runs that are there')
     .requiredOption('--head <ref>', 'the change: a commit, branch or tag of the repository')
-    .option('--base <ref>', 'where it is to be merged, and the rules are read (default: origin/main)')
+    .option(
+      '--base <ref>',
+      'where it is to be merged, and the rules are read (default: the main branch of origin)',
+    )
     .option('--policy <file>', 'path of the policy below the root of the repository', POLICY_FILE)
     .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
     .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)

@@ -13,9 +13,21 @@ const codes: Readonly<Record<Outcome, number>> = { good: 0, bad: 1, undecided: 1
 /** Ends `git bisect run`, as any code from 128 on does. */
 const ABORT = 255;
 
+type Ended = Pick<SessionResult, 'verdict' | 'failure'>;
+
 /** The code of a session: of what it says of the commit, or the one that ends the bisection. */
-export const gitBisectCode = ({ verdict, failure }: SessionResult): number =>
+export const gitBisectCode = ({ verdict, failure }: Ended): number =>
   failure !== null && !isOfTheCommit(failure) ? ABORT : codes[judgementOf(verdict, failure).outcome];
+
+/** One line about that code, which is not the one that the report names. */
+export function gitBisectLine(ended: Ended): string {
+  const code = gitBisectCode(ended);
+  const { outcome, word } = judgementOf(ended.verdict, ended.failure);
+  if (code === ABORT) return `git bisect: ${code}, the bisection ends: ${word} is not of the commit`;
+  return outcome === 'good' || outcome === 'bad'
+    ? `git bisect: ${code}, ${outcome}: ${word}`
+    : `git bisect: ${code}, skip: ${word} says neither good nor bad`;
+}
 
 /** Runs a command line; where `git bisect run` reads its code, what throws and every code that is none of an outcome ends the bisection. */
 export async function forGitBisect(

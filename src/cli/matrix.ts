@@ -45,7 +45,7 @@ function lint(names: string[]): void {
     answer(
       `${source}: fine, ${counted(matrix.cells.length, 'cell')}, ${counted(Object.keys(matrix.arms).length, 'arm')}, sha256 ${digest}`,
     );
-    for (const warning of switchWarnings(matrix.arms)) note(`${source}: warning: ${warning}`);
+    for (const warning of switchWarnings(matrix.arms, matrix.design)) note(`${source}: warning: ${warning}`);
   }
 }
 

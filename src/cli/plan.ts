@@ -46,7 +46,10 @@ function show(name: string, flags: PlanFlags): void {
     ...(flags.rounds !== undefined && { rounds: flags.rounds }),
   });
   const cost = estimate(plan);
-  const warnings = [...switchWarnings(matrix.arms), ...missingPeer(plan.arms.map(({ engine }) => engine))];
+  const warnings = [
+    ...switchWarnings(matrix.arms, matrix.design),
+    ...missingPeer(plan.arms.map(({ engine }) => engine)),
+  ];
   if (flags.json) answerJson({ planDigest: planDigest(plan), estimate: cost, warnings, plan });
   else answer(describePlan(plan, cost, warnings));
 }

@@ -4,7 +4,8 @@ import { readChallenge } from '../manifest/challenge-file.js';
 import { withLeverOff } from '../matrix/lever-off.js';
 import { engineRepository, mergeBaseWithMain, revisionOfTree } from '../revision/resolve.js';
 import type { Asked } from '../session/answer-challenge.js';
-import { BISECT_OPTION, gitBisectCode } from './git-bisect.js';
+import type { SessionResult } from '../session/session.js';
+import { BISECT_OPTION, gitBisectCode, gitBisectLine } from './git-bisect.js';
 import { builtInAsked } from './issued-challenge.js';
 import { leverOption } from './options.js';
 import { note } from './output.js';
@@ -30,7 +31,7 @@ export function register(program: Command): void {
       .option('--matrix <matrix>', `cells, model, protocol and budgets (default: ${DEFAULT_MATRIX})`)
       .addOption(leverOption())
       .addOption(challengeOption())
-      .option(BISECT_OPTION, 'exit as `git bisect run` wants it: 0 good, 1 over budget, 125 not measurable')
+      .option(BISECT_OPTION, 'exit as `git bisect run` wants it: 0 good, 1 over budget, 125 neither shown')
       .addHelpText('after', LEVER_HELP)
       .addHelpText(
         'after',
@@ -47,10 +48,16 @@ export function register(program: Command): void {
       { name: 'head', revision: head },
     ];
     const arms = withLeverOff(compared, flags.lever);
-    const codeOf = flags.bisect === true ? gitBisectCode : undefined;
+    const codeOf = flags.bisect === true ? tellGitBisect : undefined;
     const { matrix: put, notices } = revisionMatrix(matrix, arms);
     await runAndPrint(put, repository, flags, { challenge: asked, codeOf, notices });
   });
+}
+
+/** Said last, below a report that names another code. */
+function tellGitBisect(result: SessionResult): number {
+  note(gitBisectLine(result));
+  return gitBisectCode(result);
 }
 
 interface Compared {

@@ -77,7 +77,7 @@ export function runAndPrint(
   flags: SessionFlags,
   { challenge, codeOf, notices = [] }: RunChoices = {},
 ): Promise<void> {
-  for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
+  for (const warning of switchWarnings(matrix.arms, matrix.design)) note(`warning: ${warning}`);
   return withProgress(
     flags.json === true,
     (progress) =>

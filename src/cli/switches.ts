@@ -88,7 +88,7 @@ export function register(program: Command): void {
         cells: flags.cell,
       });
       if (flags.print) {
-        for (const warning of switchWarnings(matrix.arms)) note(`warning: ${warning}`);
+        for (const warning of switchWarnings(matrix.arms, matrix.design)) note(`warning: ${warning}`);
         answer(stringify(matrix, { aliasDuplicateObjects: false }));
       } else {
         const { rounds: _rounds, cell: _cell, ...session } = flags;

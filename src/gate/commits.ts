@@ -1,7 +1,7 @@
 /** What git says of the commits that matter to a gate. */
 import { short } from '../digest.js';
 import type { Statement } from '../manifest/statement.js';
-import { commitAt, MAIN_BRANCHES } from '../revision/commit-at.js';
+import { commitAt, mainBranches } from '../revision/commit-at.js';
 import { callGit, fileAt, gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import { WAIVER_ENDING, WAIVERS_FOLDER } from './find-waivers.js';
@@ -48,12 +48,16 @@ export async function baseOf(
   repository: string,
   name: string | undefined,
 ): Promise<GateDecision['base'] & { ref: string }> {
-  for (const branch of name === undefined ? MAIN_BRANCHES : [{ name, ref: name }]) {
+  const branches = name === undefined ? await mainBranches(repository) : [{ name, ref: name }];
+  for (const branch of branches) {
     const commit = await commitAt(repository, branch.ref);
     if (commit !== null) return { branch: branch.name, commit, ref: branch.ref };
   }
   if (name !== undefined) throw noCommit(repository, name);
-  throw gitFailed(`There is no main branch in ${repository}.`, 'Name the base: --base REF');
+  throw gitFailed(
+    `There is no main branch in ${repository}.`,
+    'Name the base: --base REF; or have git ask the remote which it is: git remote set-head origin --auto',
+  );
 }
 
 /**

@@ -48,7 +48,7 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
   return {
     against: isBad ? [] : against,
     onlyAgainst: isBad ? against : null,
-    notes: [...head.notes, ...noteBase(input, run)],
+    notes: [...head.notes, ...noteBase(input, run), ...noteEngine(run)],
     arms: head.arms,
   };
 }
@@ -165,10 +165,16 @@ function judgeBase({ policy, base, commits }: GateInput, { statement }: Verified
 
 function noteBase({ head, commits }: GateInput, { statement }: VerifiedRun): Reason[] {
   const commit = commitOf(referenceOf(statement));
-  if (commit === null || commits.get(commit)?.isInHead !== false) return [];
+  const facts = commit === null ? undefined : commits.get(commit);
+  // Of a commit that is not here git cannot say where it lies.
+  if (commit === null || facts === undefined || facts.tree === null || facts.isInHead) return [];
   const message = `head ${short(head.commit)} does not contain its base ${short(commit)}: what the base gained since counts against head`;
   return [reason('base-not-in-head', message)];
 }
+
+/** A pass of what changes no engine is one; who reads it shall know that nothing of an engine was compared. */
+const noteEngine = ({ verdict }: VerifiedRun): Reason[] =>
+  verdict.warnings.filter(({ code }) => code === 'same-engine');
 
 function judgeAge({ policy, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
   const times = [run.statement.predicate.startedAt, endOf(run)].map((time) => Date.parse(time));

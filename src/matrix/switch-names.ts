@@ -1,6 +1,6 @@
 /** Switches that the embedded engine has, by name; a revision under test may have others. */
 import { suggest } from '../suggest.js';
-import type { Matrix } from './schema.js';
+import type { Design, Matrix } from './schema.js';
 
 /** As `native/engine/switches.cpp` states them. */
 export const knownSwitches: readonly string[] = [
@@ -22,20 +22,25 @@ export const knownSwitches: readonly string[] = [
 const families = /^(DFLASH|GGML_CUDA)_/;
 
 /**
- * A warning for each switch of the embedded engine that may be misspelt: of its families, near to one, or a lever, and not known. It
+ * A warning for each switch of the embedded engine that may be misspelt: of its families, near to one, a lever, or varied by a design, and not known. It
  * names the first arm that has it.
  */
-export function switchWarnings(arms: Matrix['arms']): string[] {
+export function switchWarnings(arms: Matrix['arms'], design?: Design): string[] {
   const told = new Set<string>();
   return Object.entries(arms).flatMap(([arm, { engine, switches, control }]) =>
     Object.keys(switches).flatMap((name) => {
       const near = suggest(name, knownSwitches);
       const isLever = control === 'lever-off';
-      const doubtful = families.test(name) || near !== undefined || isLever;
+      const isVaried = design?.factors.some((factor) => factor.switch === name) === true;
+      const doubtful = families.test(name) || near !== undefined || isLever || isVaried;
       if (engine !== 'embedded' || knownSwitches.includes(name) || !doubtful || told.has(name)) return [];
       told.add(name);
       const hint = near === undefined ? '' : `: did you mean ${near}?`;
-      const unless = isLever ? ' (unless the change brings it, this arm proves nothing)' : '';
+      const unless = isLever
+        ? ' (unless the change brings it, this arm proves nothing)'
+        : isVaried
+          ? ' (unless the revision brings it, nothing is varied)'
+          : '';
       return [`arm ${arm}: this engine has no switch ${name}${unless}${hint}`];
     }),
   );

@@ -1,13 +1,27 @@
 /** The commit that a name stands for, where it stands for one. */
 import { callGit, gitFailed, tryGit } from './git.js';
 
-/** What the main branch goes by, in full: a tag of that name must not be taken for the branch. */
-export const MAIN_BRANCHES = [
+interface Branch {
+  name: string;
+  /** In full: a tag of that name must not be taken for the branch. */
+  ref: string;
+}
+
+const USUAL_BRANCHES: readonly Branch[] = [
   { name: 'origin/main', ref: 'refs/remotes/origin/main' },
   { name: 'main', ref: 'refs/heads/main' },
   { name: 'origin/master', ref: 'refs/remotes/origin/master' },
   { name: 'master', ref: 'refs/heads/master' },
 ];
+
+const REMOTES = 'refs/remotes/';
+
+/** What the main branch may be, the likeliest first: what the remote calls its own, then the usual names. Not all of them need to be there. */
+export async function mainBranches(repository: string): Promise<Branch[]> {
+  const ref = await tryGit(repository, 'symbolic-ref', '--quiet', `${REMOTES}origin/HEAD`);
+  const own = ref?.startsWith(REMOTES) ? [{ name: ref.slice(REMOTES.length), ref }] : [];
+  return [...own, ...USUAL_BRANCHES.filter((usual) => usual.ref !== ref)];
+}
 
 /**
  * The full hash of the commit that `name` stands for in `repository`; null when there is none.

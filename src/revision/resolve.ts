@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { harnessFolder } from '../harness.js';
 import type { Revision } from '../journal/entries.js';
-import { commitAt, MAIN_BRANCHES } from './commit-at.js';
+import { commitAt, mainBranches } from './commit-at.js';
 import { git, gitFailed, tryGit } from './git.js';
 import { SOURCE_FOLDERS, sourceTreeDigest, TEST_FOLDERS } from './source-tree.js';
 
@@ -84,7 +84,7 @@ export async function revisionOfTree(requested: string, folder: string): Promise
 export async function mergeBaseWithMain(repository: string, head: string): Promise<string> {
   const headCommit = await commitOf(repository, head);
   const bases = await Promise.all(
-    MAIN_BRANCHES.map(({ ref }) => tryGit(repository, 'merge-base', ref, headCommit)),
+    (await mainBranches(repository)).map(({ ref }) => tryGit(repository, 'merge-base', ref, headCommit)),
   );
   const found = [...new Set(bases.filter((base) => base !== null))];
   const distances = await Promise.all(

@@ -229,7 +229,10 @@ describe('qualify pr --bisect', () => {
     const matrix = home.fakeMatrix();
     const code = async (...args: string[]): Promise<number | null> => {
       const call = ['pr', '--matrix', matrix, '--bisect', '--cell', '64/32', ...args];
-      return (await home.start(call, { cwd: repository.folder }).finished).exitCode;
+      const { exitCode, stderr } = await home.start(call, { cwd: repository.folder }).finished;
+      if (exitCode !== 255)
+        assert.match(stderr, new RegExp(`^git bisect: ${exitCode}, (good|bad|skip): `, 'm'));
+      return exitCode;
     };
     const arms = ['--base', base ?? '', '--head', head ?? ''];
     assert.equal(await code(...arms), 0, 'good');

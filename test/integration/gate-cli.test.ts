@@ -16,6 +16,7 @@ import { gateDecisionSchema } from '../../src/gate/decision.js';
 import { loadKey } from '../../src/manifest/key-store.js';
 import { packRun } from '../../src/manifest/pack.js';
 import { GateSite, trusted } from '../fixtures/gate-site.js';
+import { Repository } from '../support/repository.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
 const home = new Home();
@@ -54,6 +55,32 @@ test('without runs evidence is missing', async () => {
   assert.match(stdout, /^MISSING \(exit 12\): 0 of 1 requirement holds\n/);
   assert.match(stdout, /no run of fixture on any counts for this change \[no-run\]/);
   assert.match(stdout, /rules +qualify\.policy\.yaml of main at [0-9a-f]{12}/);
+});
+
+test('without --base the rules are those of the branch that the remote calls its own, else of main', async () => {
+  const repository = new Repository(home.path('integrated'));
+  site.writeRules({ base: 'integrate' });
+  for (const file of ['qualify.policy.yaml', 'qualify.trust.json', 'matrices/fixture.yaml'])
+    repository.write(file, readFileSync(join(site.repository.folder, file), 'utf8'));
+  site.repository.git('checkout', '--quiet', '--', '.');
+  repository.git('checkout', '--quiet', '-b', 'integrate');
+  const base = repository.commit('rules');
+  const clone = home.path('clone');
+  repository.git('clone', '--quiet', repository.folder, clone);
+  const decide = () => home.start(['gate', '--head', 'HEAD', '--json'], { cwd: clone }).finished;
+  // An old main is not where this remote merges.
+  repository.git('-C', clone, 'branch', 'main', 'HEAD');
+  const { stdout, stderr } = await decide();
+  assert.deepEqual(
+    gateDecisionSchema.parse(JSON.parse(stdout)).base,
+    { branch: 'origin/integrate', commit: base },
+    stderr,
+  );
+  repository.git('-C', clone, 'branch', '--delete', 'main');
+  repository.git('-C', clone, 'remote', 'set-head', 'origin', '--delete');
+  const lost = await decide();
+  assert.equal(lost.exitCode, 64);
+  assert.match(lost.stderr, /There is no main branch in .*git remote set-head origin --auto/s);
 });
 
 describe('with a run that loses a cell', () => {

@@ -134,6 +134,16 @@ describe('merge base', () => {
     );
   });
 
+  test('is of the branch that the remote calls its own, whatever its name', async (t) => {
+    const { repository, first } = await newRepository(t);
+    repository.git('branch', '--move', 'main', 'feature');
+    repository.git('update-ref', 'refs/remotes/origin/trunk', first);
+    repository.commit('second');
+    await assert.rejects(mergeBaseWithMain(repository.folder, 'feature'), refuses(64, /no main/));
+    repository.git('symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/trunk');
+    assert.equal(await mergeBaseWithMain(repository.folder, 'feature'), first);
+  });
+
   test('is refused for a head on main, and where there is no main', async (t) => {
     const { repository } = await newRepository(t);
     await assert.rejects(mergeBaseWithMain(repository.folder, 'HEAD'), refuses(64, /on main already/));

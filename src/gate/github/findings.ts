@@ -1,9 +1,10 @@
 /** What deserves a mark of its own beside a change: as annotations of a step, and of the check run. */
 import { counted } from '../../counted.js';
 import type { Reason } from '../../verdict/schema.js';
-import type { GateDecision, GateResult } from '../decision.js';
+import type { GateDecision, GateResult, OfferedWaiver } from '../decision.js';
 import { annotationLine, type Level } from './command.js';
 import { brief, LIMITS } from './limits.js';
+import { firstReasons } from './reasons.js';
 import { changeOf, placeOf, ratesOf, rowsOf, workloadOf } from './rows.js';
 import { headline, shownResult } from './words.js';
 
@@ -16,11 +17,15 @@ export interface Finding {
 const levelOf = (result: GateResult): Level =>
   result === 'pass' ? 'notice' : result === 'waived' ? 'warning' : 'error';
 
-const saying = (reasons: readonly Reason[]): string =>
-  reasons
-    .slice(0, 3)
-    .map(({ code, message }) => `${brief(message)} (${brief(code, 60)})`)
-    .join(' ');
+const MOST_REASONS = 3;
+
+const saying = (reasons: readonly Reason[]): string[] =>
+  firstReasons(reasons, MOST_REASONS, ({ code, message }) => `${brief(message)} (${brief(code, 60)})`);
+
+const waivedBy = ({ signer, expiresAt, reason }: OfferedWaiver): string =>
+  `waived by ${brief(signer ?? '?', 60)} until ${brief(expiresAt ?? '?', 30)}: ${brief(reason ?? 'no reason given')}`;
+
+const together = (parts: readonly string[]): string => parts.join('; ');
 
 /** The result, then every row that is no pass, worst first, then what was offered and does not count. */
 export function findingsOf(decision: GateDecision): Finding[] {
@@ -30,9 +35,12 @@ export function findingsOf(decision: GateDecision): Finding[] {
     .map(({ requirement, cell, result }): Finding => {
       const title = `${result.toUpperCase()}: ${placeOf(requirement)}`;
       if (cell === null)
-        return { level: levelOf(result), title, message: saying(requirement.reasons) || title };
-      const numbers = `${workloadOf(cell)}: ${ratesOf(cell)}, ${changeOf(cell)}.`;
-      return { level: levelOf(result), title, message: `${numbers} ${saying(cell.reasons)}`.trim() };
+        return { level: levelOf(result), title, message: together(saying(requirement.reasons)) || title };
+      const waiver = cell.waiver === null ? undefined : decision.waivers[cell.waiver];
+      const numbers = `${workloadOf(cell)}: ${ratesOf(cell)}, ${changeOf(cell)}`;
+      const waived = waiver === undefined ? [] : [waivedBy(waiver)];
+      const message = together([numbers, ...waived, ...saying(cell.reasons)]);
+      return { level: levelOf(result), title, message };
     });
   const uncounted = decision.evidence
     .filter(({ counts }) => !counts)
@@ -40,7 +48,7 @@ export function findingsOf(decision: GateDecision): Finding[] {
       ({ path, reasons }): Finding => ({
         level: 'notice',
         title: 'Run that does not count',
-        message: `${brief(path, 200)}: ${saying(reasons)}`,
+        message: `${brief(path, 200)}: ${together(saying(reasons))}`,
       }),
     );
   const idle = decision.waivers
@@ -49,14 +57,12 @@ export function findingsOf(decision: GateDecision): Finding[] {
       ({ path, reasons }): Finding => ({
         level: 'warning',
         title: 'Waiver without effect',
-        message: `${brief(path, 200)}: ${saying(reasons)}`,
+        message: `${brief(path, 200)}: ${together(saying(reasons))}`,
       }),
     );
-  const first: Finding = {
-    level: levelOf(result),
-    title: 'qualify',
-    message: `${headline(decision)} ${saying(decision.reasons)}`.trim(),
-  };
+  const why = together(saying(decision.reasons));
+  const message = why === '' ? headline(decision) : `${headline(decision)}. Why: ${why}`;
+  const first: Finding = { level: levelOf(result), title: 'qualify', message };
   return [first, ...rows, ...idle, ...uncounted];
 }
 

@@ -9,6 +9,7 @@ import type { Reason } from '../../verdict/schema.js';
 import type { GateDecision, NextStep, OfferedRun } from '../decision.js';
 import { type Section, whole } from './fit.js';
 import { brief } from './limits.js';
+import { firstReasons } from './reasons.js';
 import { type CellRow, placeOf, rowsOf, tableLines, workloadOf } from './rows.js';
 import { headline, shownResult } from './words.js';
 
@@ -16,6 +17,14 @@ const text = (value: string, most?: number): string => markdownText(brief(value,
 const reasonText = ({ code, message }: Reason): string => `${text(message)} (${text(code, 60)})`;
 const commit = (id: string): string => markdownCode(short(id));
 const MOST_REASONS = 5;
+/** At most five, and of the others the codes. */
+const reasonTexts = (reasons: readonly Reason[]): string[] =>
+  firstReasons(reasons, MOST_REASONS, reasonText, markdownText);
+/** The same, each behind a semicolon. */
+const furtherReasons = (reasons: readonly Reason[]): string =>
+  reasonTexts(reasons)
+    .map((one) => `; ${one}`)
+    .join('');
 
 const shortKey = (signer: string | null): string =>
   signer === null ? 'nobody known' : markdownCode(brief(signer, 60));
@@ -45,9 +54,9 @@ export function reasonSection(decision: GateDecision): Section {
   const rows = [
     ...decision.reasons.map((reason) => `- why: ${reasonText(reason)}`),
     ...decision.requirements.flatMap((requirement) =>
-      requirement.reasons
-        .slice(0, MOST_REASONS)
-        .map((reason) => `- required: ${markdownText(placeOf(requirement))}: ${reasonText(reason)}`),
+      reasonTexts(requirement.reasons).map(
+        (one) => `- required: ${markdownText(placeOf(requirement))}: ${one}`,
+      ),
     ),
     ...decision.requirements.flatMap(({ next, ...requirement }) =>
       next === null ? [] : [`- next: ${markdownText(placeOf(requirement))}: ${nextStep(next)}`],
@@ -63,7 +72,8 @@ export function waiverSection(decision: GateDecision): Section {
     ({ matrix, cell, reason, signer, expiresAt }) =>
       `- waived: ${text(cell ?? '?', 64)} of ${text(matrix ?? '?', 64)}, by ${shortKey(signer)} until ${text(expiresAt ?? '?', 30)}: ${text(reason ?? 'no reason given')}`,
   );
-  const said = `**${counted(applied.length, 'waiver')} in force. What they cover did not pass.**`;
+  const covered = applied.length === 1 ? 'it covers' : 'they cover';
+  const said = `**${counted(applied.length, 'waiver')} in force. What ${covered} did not pass.**`;
   return { head: applied.length === 0 ? [] : [said, ''], rows, tail: [] };
 }
 
@@ -81,7 +91,8 @@ export function tableSection(decision: GateDecision, most: number): Section {
 /** Never empty, since an empty code span is none. */
 const lastPart = (path: string): string => path.split('/').findLast((part) => part !== '') ?? '?';
 
-function runLine({ path, kind, session, signer, machineId, digest, finishedAt }: OfferedRun): string {
+function runLine(run: OfferedRun): string {
+  const { path, kind, session, signer, machineId, digest, finishedAt, reasons } = run;
   const parts = [
     `- run: ${markdownCode(brief(lastPart(path), 100))}, ${text(kind ?? 'unreadable')} run ${text(session ?? 'without a name', 80)}`,
     `finished ${text(finishedAt ?? 'at no known time', 40)}`,
@@ -89,7 +100,7 @@ function runLine({ path, kind, session, signer, machineId, digest, finishedAt }:
     machineId === null ? 'machine unknown' : `machine ${commit(machineId)}`,
     digest === null ? 'does not verify' : `evidence sha256 ${commit(digest)}`,
   ];
-  return parts.join(', ');
+  return parts.join(', ') + furtherReasons(reasons);
 }
 
 /**
@@ -124,29 +135,20 @@ export function detailSection(decision: GateDecision, rows: readonly CellRow[] =
     cell === null || result === 'pass'
       ? []
       : [
-          `- cell: ${markdownText(placeOf(requirement))}, ${markdownText(workloadOf(cell))}: **${result.toUpperCase()}** after ${counted(cell.rounds, 'round')}${cell.reasons
-            .slice(0, MOST_REASONS)
-            .map((reason) => `; ${reasonText(reason)}`)
-            .join('')}`,
+          `- cell: ${markdownText(placeOf(requirement))}, ${markdownText(workloadOf(cell))}: **${result.toUpperCase()}** after ${counted(cell.rounds, 'round')}${furtherReasons(cell.reasons)}`,
         ],
   );
   const runs = decision.evidence
     .filter(({ counts }) => !counts)
     .map(
       (run) =>
-        `- does not count: ${markdownCode(brief(lastPart(run.path), 100))}${run.reasons
-          .slice(0, MOST_REASONS)
-          .map((reason) => `; ${reasonText(reason)}`)
-          .join('')}`,
+        `- does not count: ${markdownCode(brief(lastPart(run.path), 100))}${furtherReasons(run.reasons)}`,
     );
   const waivers = decision.waivers
     .filter(({ applies }) => !applies)
     .map(
       (waiver) =>
-        `- waiver without effect: ${markdownCode(brief(lastPart(waiver.path), 100))}${waiver.reasons
-          .slice(0, MOST_REASONS)
-          .map((reason) => `; ${reasonText(reason)}`)
-          .join('')}`,
+        `- waiver without effect: ${markdownCode(brief(lastPart(waiver.path), 100))}${furtherReasons(waiver.reasons)}`,
     );
   const lines = [...cells, ...runs, ...waivers];
   if (lines.length === 0) return whole();

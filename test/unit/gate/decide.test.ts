@@ -9,6 +9,7 @@ import { EXIT } from '../../../src/exit-codes.js';
 import { decide } from '../../../src/gate/decide.js';
 import type { GateDecision } from '../../../src/gate/decision.js';
 import { gather } from '../../../src/gate/gate.js';
+import { renderSummary } from '../../../src/gate/github/render.js';
 import type { GateInput, VerifiedRun } from '../../../src/gate/input.js';
 import { type GatePolicy, gatePolicySchema } from '../../../src/gate/policy.js';
 import { renderGateText } from '../../../src/gate/text.js';
@@ -92,6 +93,34 @@ test('one good run of this head passes', () => {
     [[true, []]],
   );
   assert.match(renderGateText(decision), /^PASS \(exit 0\): 1 of 1 requirement holds\n/);
+});
+
+test('a base that is not here is unknown, and nothing is said of where it lies', () => {
+  const here = decided(({ commits, base }) => {
+    const facts = commits.get(base.commit);
+    if (facts) facts.isInHead = false;
+  });
+  assert.deepEqual(codes(here), ['base-not-in-head']);
+  const elsewhere = decided(({ commits, base }) => {
+    (commits as Map<string, unknown>).set(base.commit, { tree: null, behindBase: null, isInHead: false });
+  });
+  assert.deepEqual(codes(elsewhere), ['base-unknown']);
+});
+
+test('a run that compares an engine with itself counts, and every text says what it is', () => {
+  const message = 'base and head build the same engine: this compares it with itself';
+  const decision = decided((input) => {
+    first(input).verdict.warnings.push({ code: 'same-engine', message }, { code: 'few-rounds', message: '' });
+  });
+  assert.deepEqual([decision.result, codes(decision)], ['pass', ['same-engine']]);
+  assert.match(
+    renderGateText(decision).replaceAll(/\s+/g, ' '),
+    /: pass; base and head .* itself \[same-engine\]/,
+  );
+  assert.match(
+    renderSummary(decision),
+    /^- run: .*; base and head build the same engine.* \(same-engine\)$/m,
+  );
 });
 
 describe('a run does not count', () => {

@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { harnessFolder } from '../../../src/harness.js';
+import { ablationMatrix } from '../../../src/matrix/ablate.js';
+import { loadMatrix } from '../../../src/matrix/load.js';
+import type { Design } from '../../../src/matrix/schema.js';
 import { knownSwitches, switchWarnings } from '../../../src/matrix/switch-names.js';
 import { makePlan, SWITCH } from '../../fixtures/journal.js';
 
@@ -29,6 +32,22 @@ test('a switch that the engine lacks is named with the nearest that it has, and 
     'arm head: this engine has no switch DFLSH_MOE_OWNERS: did you mean DFLASH_MOE_OWNERS?',
   ]);
   assert.deepEqual(warningsOf({ GGML_CUDA_Z: '1' }), ['arm head: this engine has no switch GGML_CUDA_Z']);
+});
+
+test('a switch that a design varies is named whatever it is called', () => {
+  const { matrix } = loadMatrix('switches');
+  const designed = (kind: Design['kind']): string[] => {
+    const factors = [
+      { switch: SWITCH, low: '0', high: '1' },
+      { switch: 'FOO', low: '0', high: '1' },
+    ];
+    const { arms, design } = ablationMatrix(matrix, { kind, from: 'off', factors, rounds: 2 });
+    return switchWarnings(arms, design);
+  };
+  for (const kind of ['one-at-a-time', 'folded-plackett-burman'] as const)
+    assert.deepEqual(designed(kind), [
+      'arm all-off: this engine has no switch FOO (unless the revision brings it, nothing is varied)',
+    ]);
 });
 
 test('a lever is named whatever it is called, and a switch of many arms once', () => {

@@ -142,8 +142,48 @@ describe('a decision on GitHub', () => {
       line,
       /^- waived: 2048\/2048 of prefill-short-pr, by `SHA256:m{43}` until 2026-12-14.*fixed in the next change/,
     );
+    assert.match(comment, /^\*\*1 waiver in force\. What it covers did not pass\.\*\*$/m);
     assert.ok(comment.indexOf('- waived: ') < comment.indexOf('| Result'));
     assert.match(annotations, /^::warning title=WAIVED/m);
+  });
+
+  test('a waived row says in its annotation who waived it, until when and why', () => {
+    const { 'annotations.txt': annotations } = renderGithub(makeDecision('waived'));
+    const row = annotations.split('\n').find((line) => line.includes('title=WAIVED')) ?? '';
+    assert.match(
+      row,
+      /-8\.17 %25; waived by SHA256:m{43} until 2026-12-14T00:00:00\.000Z: The long prompt is fixed in the next change\.$/,
+    );
+  });
+
+  test('reasons stand apart from each other, and of those that are left out every code is told', () => {
+    const codes = ['first', 'second', 'third', 'fourth', 'fifth', 'fifth'];
+    const reasons = codes.map((code) => ({ code, message: `it is ${code}` }));
+    const decision = makeDecision('missing', {
+      reasons: reasons.slice(0, 2),
+      requirements: [makeRequirement([], 'missing', { reasons })],
+      evidence: [makeRun({ counts: false, reasons })],
+      waivers: [makeWaiver({ applies: false, reasons })],
+    });
+    const three =
+      'it is first (first); it is second (second); it is third (third); and 3 more: fourth, fifth';
+    const { 'annotations.txt': annotations, 'summary.md': summary } = renderGithub(decision);
+    const [result = '', ...others] = annotations.trimEnd().split('\n');
+    assert.ok(
+      result.endsWith(
+        'MISSING: no run counts for this head. Why: it is first (first); it is second (second)',
+      ),
+      result,
+    );
+    assert.equal(others.length, 3);
+    for (const line of others) assert.ok(line.endsWith(three), line);
+    assert.deepEqual(
+      summary
+        .split('\n')
+        .filter((line) => /and 1 more: fifth$/.test(line))
+        .map((line) => line.split(':')[0]),
+      ['- required', '- does not count', '- waiver without effect'],
+    );
   });
 
   test('a requirement without a run says why, and a run that does not count is told', () => {
