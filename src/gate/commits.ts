@@ -33,7 +33,7 @@ export const subjectOf = async (repository: string, commit: string): Promise<str
 
 /** Whether the main branch is there, and has this file. */
 export async function mainHas(repository: string, path: string): Promise<boolean> {
-  for (const { ref } of MAIN_BRANCHES) {
+  for (const { ref } of await mainBranches(repository)) {
     const commit = await commitAt(repository, ref);
     if (commit !== null) return (await fileAt(repository, commit, path)) !== null;
   }
