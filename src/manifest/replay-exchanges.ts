@@ -183,10 +183,9 @@ function memoizeBodies(plan: Plan): BodyDigestOf {
   };
 }
 
-/** What stands in a body before the first token, and what from the end of the salt on. */
-function withoutSalt(body: string, { saltTokens, tokens }: Prompt): { head: string; rest: string } {
+/** What stands in a body before the first token, and what from the comma on that ends the salt: no matrix has prompts so short as that. */
+function withoutSalt(body: string, { saltTokens }: Prompt): { head: string; rest: string } {
   const begin = body.indexOf('[') + 1;
-  if (saltTokens >= tokens) return { head: body.slice(0, begin), rest: body.slice(body.indexOf(']')) };
   let end = begin;
   for (let count = 0; count < saltTokens; count += 1) end = body.indexOf(',', end + 1);
   return { head: body.slice(0, begin), rest: body.slice(end) };
