@@ -87,7 +87,9 @@ describe('a session that was interrupted', () => {
 
   test('twice in few launches has lost too many: contaminated, exit code 14', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({ head: { FAKE_US_PER_TOKEN: '400' } }, { looks: [1] });
+    // Of 3 ms, an answer and the next part by more than clocks may (15 ms) wherever the engine waits for a CPU; a quarter of these is more.
+    const long = { FAKE_US_PER_TOKEN: '4000' };
+    const matrix = home.fakeMatrix({ base: long, head: long }, { looks: [1], samples: 5 });
     const first = await startUntil(home, matrix, 'ready');
     first.child.kill('SIGKILL');
     await first.finished;
@@ -99,10 +101,8 @@ describe('a session that was interrupted', () => {
     second.child.kill('SIGINT');
     assert.equal((await second.finished).exitCode, 12, second.stderr());
     await resumed(home, 14);
-    // What a busy machine does to the clocks of answers this short is not what is asked here.
-    const codes = home.verdict().reasons.map(({ code }) => code);
     assert.deepEqual(
-      codes.filter((code) => code !== 'clocks-contradict'),
+      home.verdict().reasons.map(({ code }) => code),
       ['launches-lost'],
     );
   });
