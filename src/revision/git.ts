@@ -15,7 +15,7 @@ const SAFE = [
   'log.showSignature=false',
 ].flatMap((setting) => ['-c', setting]);
 /**
- * What of the user's `GIT_*` git is still told: how to reach a remote and who one is there, where its own programs are, what it writes
+ * What of the user's `GIT_*` git is still told: how to reach a remote (and LFS) and who one is there, where its own programs are, what it writes
  * down of itself, and where settings come from (CI says `safe.directory` so; what a setting could change of an answer, `SAFE` and the
  * options of each command say). Everything else goes, also what a later git may bring: variables name another repository than the
  * folder we give (as in git's own hooks), hide objects, or change what a path means.
@@ -23,7 +23,7 @@ const SAFE = [
 const KEPT = new RegExp(
   `^GIT_(${[
     'SSH(_COMMAND|_VARIANT)?|ASKPASS|SSL_.+|HTTP_.+|PROXY_.+|ALLOW_PROTOCOL|PROTOCOL_FROM_USER',
-    'EXEC_PATH|DISCOVERY_ACROSS_FILESYSTEM',
+    'EXEC_PATH|DISCOVERY_ACROSS_FILESYSTEM|LFS_.+',
     'TRACE.*|TR2_.+|CURL_VERBOSE|REDACT_COOKIES',
     'CONFIG_.+',
   ].join('|')})$`,
