@@ -1,4 +1,5 @@
 /** Starts one server process of one arm and waits until it has proved that it is the one that was started. */
+import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import type { Witness } from '../journal/entries.js';
 import { readProps } from './dialect.js';
@@ -34,18 +35,23 @@ export function engineEnvironment(
   return { ...inherited, ...ofLaunch, ...switches };
 }
 
-/** The port of the line `{"event":"listening","port":N,…}`; null for any other line. */
-export function listeningPort(line: string): number | null {
+const listeningSchema = z.looseObject({ event: z.literal('listening'), port: z.unknown() });
+const portSchema = z.int().min(1).max(65_535);
+
+/** What the line `{"event":"listening","port":N,…}` says of the port, whatever that is; null for any other line. */
+function announced(line: string): { port: unknown } | null {
   if (!line.startsWith('{')) return null;
   try {
-    const event: unknown = JSON.parse(line);
-    if (typeof event !== 'object' || event === null || !('event' in event) || event.event !== 'listening')
-      return null;
-    return 'port' in event && Number.isInteger(event.port) ? Number(event.port) : null;
+    const { success, data } = listeningSchema.safeParse(JSON.parse(line));
+    return success && data.port !== undefined ? { port: data.port } : null;
   } catch {
     return null;
   }
 }
+
+/** The port of the line `{"event":"listening","port":N,…}`; null for any other line, and for what is no port. */
+export const listeningPort = (line: string): number | null =>
+  portSchema.safeParse(announced(line)?.port).data ?? null;
 
 const notReady = (spec: GroupSpec, limitMs: number, tail: string): QualifyError =>
   new QualifyError('ERR_QUALIFY_TIMEOUT', `The engine was not ready after ${limitMs / 1000} s.\n${tail}`, {
@@ -111,7 +117,18 @@ async function portWithin(
   });
   try {
     signal?.throwIfAborted();
-    return await Promise.race([group.firstLine(listeningPort), late]);
+    const { port } = await Promise.race([group.firstLine(announced), late]);
+    const { success, data } = portSchema.safeParse(port);
+    if (success) return data;
+    throw new QualifyError(
+      'ERR_QUALIFY_ANSWER_MALFORMED',
+      `The engine announces the port ${JSON.stringify(port).slice(0, 80)}; a port is a whole number from 1 to 65535.`,
+      {
+        exit: 'infrastructure',
+        where: group.spec.logPath,
+        hint: 'It must announce the port that it listens on.',
+      },
+    );
   } finally {
     stopWaiting();
   }

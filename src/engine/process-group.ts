@@ -4,12 +4,12 @@
  * way that runs JavaScript, `killAllGroups` ends what is left; when it is killed, a guard does, and the engine's stdin closes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
 import { groupMembers, processesWithVariable, processName } from '../machine/procfs.js';
+import { EngineLog } from './engine-log.js';
 import { LAUNCH_VARIABLE } from './environment.js';
 
 export interface GroupSpec {
@@ -19,7 +19,7 @@ export interface GroupSpec {
   environment: Readonly<Record<string, string>>;
   /** Unique; the value of `LAUNCH_VARIABLE`. */
   mark: string;
-  /** stdout and stderr go here; must not exist. */
+  /** stdout and stderr go here, see `EngineLog`; must not exist. */
   logPath: string;
 }
 
@@ -63,6 +63,7 @@ export class ProcessGroup {
   readonly ended: Promise<{ exitCode: number | null; signal: string | null }>;
   readonly #child: ChildProcess;
   readonly #closed: Promise<void>;
+  readonly #log: EngineLog;
   readonly #dismissGuard: () => void;
   /** Sees each line of stdout while somebody waits for one; nothing is kept otherwise. */
   #onLine: ((line: string) => void) | null = null;
@@ -70,24 +71,33 @@ export class ProcessGroup {
   #stopped: Promise<GroupEnd> | undefined;
   /** Why the log could not be written; the engine is ended for it. */
   #logFailure: unknown = null;
+  /** The end of a log that is closed. */
+  #tail: string | undefined;
 
-  private constructor(spec: GroupSpec, child: ChildProcess, pid: number, log: number) {
+  private constructor(spec: GroupSpec, child: ChildProcess, pid: number, log: EngineLog) {
     this.spec = spec;
     this.pid = pid;
     this.#child = child;
+    this.#log = log;
     this.#dismissGuard = guardGroup(pid);
     let partial = '';
     child.stdout?.on('data', (data: Buffer) => {
-      this.#log(log, data);
+      this.#keep(() => log.write(data));
       if (this.#onLine === null) return;
       const pieces = (partial + data.toString('utf8')).split('\n');
       partial = (pieces.pop() ?? '').slice(0, LINE_LIMIT);
       for (const line of pieces) this.#onLine?.(line);
     });
+    child.stderr?.on('data', (data: Buffer) => this.#keep(() => log.write(data)));
     child.stdin?.on('error', () => child.stdin?.destroy());
     this.#closed = new Promise((resolve) => {
       child.once('close', () => {
-        closeSync(log);
+        this.#tail = log.tail(LOG_TAIL_LINES);
+        try {
+          log.close();
+        } catch (error) {
+          this.#logFailure ??= explainDiskFull(error, spec.logPath);
+        }
         resolve();
       });
     });
@@ -106,15 +116,15 @@ export class ProcessGroup {
    */
   static async start(spec: GroupSpec): Promise<ProcessGroup> {
     const environment = { ...spec.environment, [LAUNCH_VARIABLE]: spec.mark };
-    const log = openSync(spec.logPath, 'ax', 0o644);
+    const log = new EngineLog(spec.logPath);
     const child = spawn(spec.command, spec.arguments, {
       detached: true,
       env: environment,
-      stdio: ['pipe', 'pipe', log],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     return new Promise((resolve, reject) => {
       child.once('error', (cause) => {
-        closeSync(log);
+        log.close();
         reject(
           new QualifyError('ERR_QUALIFY_LAUNCH_FAILED', `Cannot start ${spec.command}: ${cause.message}.`, {
             exit: 'infrastructure',
@@ -143,7 +153,7 @@ export class ProcessGroup {
         resolve(value);
       };
     });
-    const first = await Promise.race([found, this.ended.then(() => null)]);
+    const first = await Promise.race([found, this.#endedAndHeard().then(() => null)]);
     if (first === null) throw this.death('before it was ready');
     return first;
   }
@@ -153,21 +163,27 @@ export class ProcessGroup {
    * @throws QualifyError `ERR_QUALIFY_ENGINE_DIED` (exit 15), also when the exchange broke because the engine is dying.
    */
   async alive<T>(exchange: Promise<T>): Promise<T> {
-    const death = this.ended.then((): never => {
+    const death = this.#endedAndHeard().then((): never => {
       throw this.death('while it answered');
     });
     // A broken connection is seen before the exit of the process: give the exit its moment to explain it.
     const explained = exchange.catch(async (error: unknown) => {
-      await Promise.race([this.ended, sleep(LINGER_MS, undefined, { ref: false })]);
+      await Promise.race([this.#endedAndHeard(), sleep(LINGER_MS, undefined, { ref: false })]);
       throw this.hasEnded ? this.death('while it answered') : error;
     });
     return Promise.race([explained, death]);
   }
 
-  #log(log: number, data: Buffer): void {
+  /** The leader has ended, and what it said is in the log; or somebody else still holds its output open. */
+  async #endedAndHeard(): Promise<void> {
+    await this.ended;
+    await Promise.race([this.#closed, sleep(LINGER_MS, undefined, { ref: false })]);
+  }
+
+  #keep(write: () => void): void {
     if (this.#logFailure !== null) return;
     try {
-      writeSync(log, data);
+      write();
     } catch (error) {
       this.#logFailure = explainDiskFull(error, this.spec.logPath);
       this.kill();
@@ -197,8 +213,7 @@ export class ProcessGroup {
 
   /** Last lines of the log, for messages. */
   logTail(): string {
-    const lines = readFileSync(this.spec.logPath, 'utf8').trimEnd().split('\n');
-    return lines.slice(-LOG_TAIL_LINES).join('\n');
+    return this.#tail ?? this.#log.tail(LOG_TAIL_LINES);
   }
 
   /** Ends group and strays now, without waiting. */
@@ -243,6 +258,8 @@ export class ProcessGroup {
     // Whoever could write to the pipe is gone, so its end comes as soon as what is in it has been logged.
     await Promise.race([this.#closed, sleep(LINGER_MS, undefined, { ref: false })]);
     this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    await this.#closed;
     const how = died ? 'died' : asked ? 'asked' : 'killed';
     return { how, ...(await this.ended), ...(left.length > 0 && { left }) };
   }

@@ -4,6 +4,7 @@ import { faultsOf, listFaults } from '../faults.js';
 import { parseTrustPolicy } from '../manifest/trust-file.js';
 import type { TrustPolicy } from '../manifest/trust-policy.js';
 import { suggest } from '../suggest.js';
+import { decodeUtf8 } from '../utf8.js';
 import { type Placed, placed, placedLines, readYaml } from '../yaml-text.js';
 import { type GatePolicy, gatePolicySchema } from './policy.js';
 
@@ -43,7 +44,9 @@ export function readPolicy(bytes: Buffer, where: string): ReadPolicy {
     const [first = where] = lines.map((line) => /^:\d+:\d+/.exec(line.slice(where.length))?.[0] ?? '');
     return policyFailed(where, `is no policy:${listFaults(lines)}`, undefined, undefined, where + first);
   };
-  const yaml = readYaml(bytes.toString('utf8'), { what: 'policy', merge: false, refuse });
+  const text = decodeUtf8(bytes);
+  if (text === null) throw policyFailed(where, 'is not UTF-8', 'Save the file as UTF-8.');
+  const yaml = readYaml(text, { what: 'policy', merge: false, refuse });
   const parsed = gatePolicySchema.safeParse(yaml.value, { reportInput: true });
   if (!parsed.success || yaml.faults.length > 0) {
     const faults = parsed.success ? [] : faultsOf(gatePolicySchema, parsed.error);

@@ -13,6 +13,7 @@ import { loadMatrix } from '../matrix/load.js';
 import { parseMatrix } from '../matrix/parse.js';
 import type { Matrix } from '../matrix/schema.js';
 import { fileAt } from '../revision/git.js';
+import { decodeUtf8 } from '../utf8.js';
 import type { GateDecision } from './decision.js';
 import type { GatePolicy, Requirement } from './policy.js';
 import { parseTrust, policyFailed, type ReadPolicy, readPolicy } from './policy-file.js';
@@ -106,7 +107,10 @@ async function readMatrix(
   }
   const named = place('file');
   const { bytes, where } = await read(file, named);
-  const matrix = parseMatrix(bytes.toString('utf8'), where);
+  const text = decodeUtf8(bytes);
+  if (text === null)
+    throw policyFailed(named.place, `${named.field}: ${where} is not UTF-8`, 'Save the file as UTF-8.');
+  const matrix = parseMatrix(text, where);
   if (matrix.name !== name)
     throw policyFailed(
       named.place,

@@ -4,6 +4,7 @@
  */
 import { visit } from 'jsonc-parser';
 import type { QualifyError } from '../errors.js';
+import { decodeUtf8 } from '../utf8.js';
 import { invalid } from './invalid.js';
 
 /** In Unicode mode a pair of surrogates is one character, so this finds only those without a partner. */
@@ -26,7 +27,8 @@ export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown 
   if (bytes.length > limits.maximumBytes) {
     throw refuse(`is ${bytes.length} bytes long; at most ${limits.maximumBytes} are read`);
   }
-  const text = decodeUtf8(bytes, refuse);
+  const text = decodeUtf8(bytes);
+  if (text === null) throw refuse('is not UTF-8');
   checkDepth(text, limits.maximumDepth, refuse);
   let value: unknown;
   try {
@@ -36,14 +38,6 @@ export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown 
   }
   checkContents(text, value, refuse);
   return value;
-}
-
-function decodeUtf8(bytes: Uint8Array, refuse: Refuse): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw refuse('is not UTF-8', cause);
-  }
 }
 
 const QUOTE = 0x22;

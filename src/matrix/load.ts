@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { QualifyError } from '../errors.js';
 import { suggest } from '../suggest.js';
+import { decodeUtf8 } from '../utf8.js';
 import { builtInNames, builtInPath } from './built-in.js';
 import { matrixDigest } from './digest.js';
 import { parseMatrix } from './parse.js';
@@ -30,17 +31,18 @@ function requireMatrixFile(path: string): void {
       ? `has ${found.size} bytes; a matrix has at most ${MOST_BYTES}`
       : undefined;
   if (wrong === undefined) return;
-  throw new QualifyError('ERR_QUALIFY_MATRIX_INVALID', `${path} ${wrong}`, {
-    exit: 'usage',
-    where: path,
-    hint: `name a YAML file, or one that is built in: ${builtInNames().join(', ')}`,
-  });
+  throw invalid(path, wrong, `name a YAML file, or one that is built in: ${builtInNames().join(', ')}`);
 }
+
+const invalid = (path: string, wrong: string, hint: string): QualifyError =>
+  new QualifyError('ERR_QUALIFY_MATRIX_INVALID', `${path} ${wrong}`, { exit: 'usage', where: path, hint });
 
 function readMatrix(path: string): string {
   try {
     requireMatrixFile(path);
-    return readFileSync(path, 'utf8');
+    const text = decodeUtf8(readFileSync(path));
+    if (text === null) throw invalid(path, 'is not UTF-8', 'Save the file as UTF-8.');
+    return text;
   } catch (cause) {
     if (cause instanceof QualifyError) throw cause;
     throw new QualifyError('ERR_QUALIFY_MATRIX_NOT_FOUND', `cannot read the matrix ${path}`, {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { faultsOf } from '../faults.js';
 import { type Placed, placed, placedLines, readYaml } from '../yaml-text.js';
-import { breachesOf, breachesOfPart } from './rules.js';
+import { type Breach, breachesOf, breachesOfPart } from './rules.js';
 import { type Matrix, matrixSchema } from './schema.js';
 
 /**
@@ -15,11 +15,30 @@ export function parseMatrix(text: string, source: string): Matrix {
   const yaml = readYaml(text, { what: 'matrix', merge: true, refuse });
   const result = matrixSchema.safeParse(yaml.value, { reportInput: true });
   const problems = result.success
-    ? breachesOf(result.data)
+    ? [...breachesOf(result.data), ...controlCharacters(result.data)]
     : [...faultsOf(matrixSchema, result.error), ...breachesOfPart(soundPart(yaml.value, result.error))];
   const faults = [...yaml.faults, ...problems.map((problem) => placed(problem, yaml))];
   if (!result.success || faults.length > 0) throw refuse(faults);
   return result.data;
+}
+
+/**
+ * Characters that would steer the terminal of whoever reads of a run, or end what a program is given. A title is one line; elsewhere tabs
+ * and line breaks may stand. No rule of a matrix in a plan: what was measured under such a title still verifies.
+ */
+function controlCharacters(value: unknown, path: (string | number)[] = []): Breach[] {
+  if (typeof value === 'string') {
+    const unwanted = path[0] === 'title' ? /\p{Cc}/u : /(?![\t\n\r])\p{Cc}/u;
+    const code = unwanted.exec(value)?.[0].codePointAt(0);
+    if (code === undefined) return [];
+    const named = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+    return [{ path, message: `holds the control character ${named}; take it out` }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const isList = Array.isArray(value);
+  return Object.entries(value).flatMap(([key, inner]) =>
+    controlCharacters(inner, [...path, isList ? Number(key) : key]),
+  );
 }
 
 /**

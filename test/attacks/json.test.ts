@@ -12,7 +12,8 @@ const limits = { file: 'x.json', maximumBytes: 32 * 2 ** 20, maximumDepth: 32 };
 interface Attack {
   what: string;
   bytes: string | Buffer;
-  guards: [text: string, instead: string][];
+  /** In `manifest/strict-json`, where no other module is named. */
+  guards: [text: string, instead: string, module?: string][];
   /** What the reader without the guard takes it for. */
   taken: (value: unknown) => boolean;
   why: RegExp;
@@ -78,21 +79,21 @@ const attacks: Attack[] = [
   {
     what: 'a byte order mark, so that two files say the same',
     bytes: '\ufeff{"a":1}',
-    guards: [[', ignoreBOM: true', '']],
+    guards: [[', ignoreBOM: true', '', 'utf8']],
     taken: (value) => isRecord(value) && value.a === 1,
     why: /is not JSON/,
   },
   {
     what: 'bytes that are no UTF-8, which are replaced by one and the same character',
     bytes: Buffer.from([0x22, 0xff, 0x22]),
-    guards: [['fatal: true', 'fatal: false']],
+    guards: [['fatal: true', 'fatal: false', 'utf8']],
     taken: (value) => value === '\ufffd',
     why: /is not UTF-8/,
   },
   {
     what: 'an overlong spelling of a quotation mark',
     bytes: Buffer.from([0x22, 0xc0, 0xa2, 0x22]),
-    guards: [['fatal: true', 'fatal: false']],
+    guards: [['fatal: true', 'fatal: false', 'utf8']],
     taken: (value) => value === '\ufffd\ufffd',
     why: /is not UTF-8/,
   },
@@ -127,7 +128,7 @@ for (const { what, bytes, guards, taken, why } of attacks) {
   test(what, async (context) => {
     const input = Buffer.from(bytes);
     const places = guards.map(
-      ([guard, instead]): Guard => ({ module: 'manifest/strict-json', guard, instead }),
+      ([guard, instead, module = 'manifest/strict-json']): Guard => ({ module, guard, instead }),
     );
     const lax = await importWithout<Reader>(context, 'manifest/strict-json', ...places);
     assert.ok(taken(lax.parseStrictJson(input, limits)));

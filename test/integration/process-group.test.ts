@@ -75,6 +75,19 @@ describe('process group', () => {
     assert.deepEqual(await group.stop(), { how: 'died', exitCode: 9, signal: null });
   });
 
+  test('that floods its output has its log cut, and the end of it is there', async (t) => {
+    const flood = 'head -c 60000000 /dev/zero | tr "\\0" x';
+    for (const to of ['1', '2']) {
+      const group = await start(t, `{ ${flood}; echo; echo last words; } >&${to}; exit 9`);
+      await assert.rejects(group.firstLine(said('never')), /last words/);
+      await group.stop();
+      const log = readFileSync(group.spec.logPath, 'utf8');
+      assert.ok(log.length < 40_000_000, `${log.length} bytes`);
+      assert.match(log.slice(-60), /last words\n$/);
+      assert.ok(log.includes('\n[qualify leaves out '));
+    }
+  });
+
   test('ends an exchange that it does not live to answer', async (t) => {
     const group = await start(t, 'sleep 0.2; kill -9 $$');
     await assert.rejects(group.alive(new Promise(() => {})), /SIGKILL/);

@@ -19,7 +19,11 @@ require:
 `;
 
 /** What is said of this policy, beside which a trust policy and one matrix lie. */
-async function saidOf(t: TestContext, policy: string, path = 'qualify.policy.yaml'): Promise<QualifyError> {
+async function saidOf(
+  t: TestContext,
+  policy: string | Buffer,
+  path = 'qualify.policy.yaml',
+): Promise<QualifyError> {
   const repository = await scratchFolder(t);
   mkdirSync(join(repository, 'keys'));
   writeFileSync(join(repository, 'qualify.policy.yaml'), policy);
@@ -28,10 +32,18 @@ async function saidOf(t: TestContext, policy: string, path = 'qualify.policy.yam
     join(repository, 'mine.yaml'),
     'schemaVersion: 1\nname: mine\ntitle: Mine\nmodel: { preset: unit }\ncells: [{ promptTokens: 64, chunk: 32 }]\narms: { base: {}, head: {} }\n',
   );
+  writeFileSync(join(repository, 'latin.yaml'), Buffer.from([0x23, 0xe9]));
   const error = await refusal(readRules({ repository, path, baseCommit: '', fromDisk: true }));
   assert.deepEqual([error.code, error.exit], ['ERR_QUALIFY_POLICY', 'usage']);
   return error;
 }
+
+test('a policy and a matrix that are not UTF-8 are refused', async (t) => {
+  const policy = await saidOf(t, Buffer.concat([Buffer.from(`${good}# caf`), Buffer.from([0xe9])]));
+  assert.equal(policy.message, 'qualify.policy.yaml: is not UTF-8');
+  const matrix = await saidOf(t, good.replace('matrix: smoke', 'matrix: mine, file: latin.yaml'));
+  assert.equal(matrix.message, 'qualify.policy.yaml:6:27: require.0.file: latin.yaml is not UTF-8');
+});
 
 const cases: [what: string, policy: string, where: string, message: RegExp, hint: RegExp][] = [
   [
@@ -148,6 +160,7 @@ test('a policy that is named by its whole path: says the path that would do', as
   const repository = await scratchFolder(t);
   const path = join(repository, 'rules', 'qualify.policy.yaml');
   const asked = { repository, path, baseCommit: '', fromDisk: true };
+  writeFileSync(join(repository, 'latin.yaml'), Buffer.from([0x23, 0xe9]));
   const error = await refusal(readRules(asked));
   assert.match(error.message, /is no path below the root of the repository$/);
   assert.equal(error.hint, 'Name it by that path: rules/qualify.policy.yaml');

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
 import { builtInNames } from '../../../src/matrix/built-in.js';
 import { loadMatrix } from '../../../src/matrix/load.js';
 import { buildPlan } from '../../../src/plan/build.js';
 import { estimate } from '../../../src/plan/estimate.js';
+import { scratchFolder } from '../../support/folder.js';
 
 const rejection = (name: string): QualifyError => {
   try {
@@ -85,6 +88,15 @@ test('the matrices of the peer differ in the type of the experts alone', () => {
     .filter((name) => name.startsWith('peer-'))
     .map((name) => ({ ...loadMatrix(name).matrix, name: '', title: '', model: null }));
   for (const other of others) assert.deepEqual(other, first);
+});
+
+test('a file that is not UTF-8 is refused', async (t) => {
+  const path = join(await scratchFolder(t), 'm.yaml');
+  writeFileSync(path, Buffer.concat([Buffer.from('# caf'), Buffer.from([0xe9]), Buffer.from('\n')]));
+  const { code, message, where } = rejection(path);
+  assert.equal(code, 'ERR_QUALIFY_MATRIX_INVALID');
+  assert.equal(message, `${path} is not UTF-8`);
+  assert.equal(where, path);
 });
 
 test('a name that nearly exists is suggested, a path that does not exist is named', () => {

@@ -235,6 +235,18 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
     ['YAML that does not parse', `${good}a: [1\nb: 2\n`, /^m\.yaml:11:1: /],
     ['a key twice', `${good}name: twice\n`, /^m\.yaml:10:1: Map keys must be unique/],
     ['an empty file', '', /^m\.yaml:1:1: /],
+    [
+      'a title that steers the terminal',
+      good.replace('title: Mine', 'title: "Mine\\e[2J"'),
+      /^m\.yaml:3:8: title: holds the control character U\+001B; take it out$/,
+    ],
+    ['a title that ends early', good.replace('title: Mine', 'title: "Mi\\0ne"'), /title: holds .* U\+0000/],
+    ['a title of two lines', good.replace('title: Mine', 'title: "Mi\\nne"'), /title: holds .* U\+000A/],
+    [
+      'a value that no program can be given',
+      good.replace('base: {}', 'base: { arguments: ["a", "b\\0"] }'),
+      /^m\.yaml:8:28: arms\.base\.arguments\.1: holds the control character U\+0000; take it out$/,
+    ],
     ['a list', '- 1\n', /^m\.yaml:1:1: /],
   ];
   const words: [string, string, string][] = [
