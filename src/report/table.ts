@@ -1,6 +1,6 @@
 /** The table for the terminal: 80 columns, no colour, nothing that could steer the terminal. */
 import Table from 'cli-table3';
-import type { ArmSummary, Verdict } from '../verdict/schema.js';
+import type { ArmSummary, Reason, Verdict } from '../verdict/schema.js';
 import { ablationText } from './ablation-text.js';
 import { provenanceOf, type ReportContext, verifyCommand } from './context.js';
 import { controlLines } from './controls.js';
@@ -90,22 +90,28 @@ function controlText(verdict: Verdict): string {
   return lines.length === 0 ? '' : ['controls', ...lines].join('\n');
 }
 
+/** Why a run is no pass whose cells all are: read with the headline, which counts them. */
+const isOfWhole = ({ code }: Reason): boolean => code === 'narrowed';
+
 /** The report for a terminal, losing cell first, ending without a line feed. */
 export function renderTable(verdict: Verdict, context: ReportContext): string {
   const rows = rowsOf(verdict);
   const place = provenanceOf(context);
   const indent = Math.max(...place.map(({ label }) => label.length)) + 2;
   const told = rows.flatMap(({ comparison }) => comparison.reasons.map(({ message }) => message));
-  const notes = laterReasons(verdict).filter(
-    ({ message }) => !told.some((reason) => message.endsWith(reason)),
-  );
+  const [early, late] = [
+    laterReasons(verdict).filter(isOfWhole),
+    laterReasons(verdict).filter((reason) => !isOfWhole(reason)),
+  ];
+  const notes = late.filter(({ message }) => !told.some((reason) => message.endsWith(reason)));
   const noteLines = [
     ...notes.map(({ code, message }) => `${message} [${code}]`),
     ...laterWarnings(verdict).map(({ code, message }) => `warning: ${message} [${code}]`),
   ];
   const withStages = !areStagesDisturbed(verdict);
   const hasStages = rows.some((row) => stageRows(row).length > 0);
-  const head = [headline(verdict), ...firstNotes(verdict).map(({ code, message }) => `${message} [${code}]`)];
+  const first = [...firstNotes(verdict), ...early].map(({ code, message }) => `${message} [${code}]`);
+  const head = [headline(verdict), ...first];
   const parts = [
     wrap(plainText(`${verdict.matrix.name}: ${verdict.matrix.title}`), width).join('\n'),
     wrap(simulatedNotice(context.plan), width).join('\n'),

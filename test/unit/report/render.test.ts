@@ -54,6 +54,18 @@ describe('the table', () => {
     }
   });
 
+  test('says with the headline that cells were left out, since those that are there may all pass', () => {
+    const narrowed = { ...makePlan(), leftOut: ['2048/2048'] };
+    const even = { ms: () => 100 };
+    const run = { plan: narrowed, entries: makeJournal(narrowed, even) };
+    const told = renderTable(verdictOf(narrowed, even), run);
+    const [, top = ''] = told.split('\n\n');
+    const said =
+      /^INCONCLUSIVE \(exit 11\): 1 of 1 required cells pass narrowed to some cells: without 2048\/2048 .* \[narrowed\]$/;
+    assert.match(top.replaceAll(/\s+/g, ' '), said);
+    assert.equal(told.match(/\[narrowed\]/g)?.length, 1);
+  });
+
   test('shows the losing cell first, here and in Markdown', () => {
     for (const rendered of [text, renderMarkdown(verdict, context)]) {
       assert.ok(rendered.indexOf('2048-token') < rendered.indexOf('401-token'));
