@@ -56,7 +56,7 @@ export function servedMatrix(home: Home, protocol: Record<string, unknown> = {})
     arms: { base: {}, head: {} },
     protocol: {
       warmups: 1,
-      samples: 2,
+      samples: 3,
       looks: [6],
       clock: 'cpu',
       nullRounds: 0,
