@@ -1,4 +1,6 @@
 /** A disk or a quota that is full, as a failure that the user can act on. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { QualifyError } from './errors.js';
 
 const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
@@ -7,6 +9,18 @@ const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 export const saysDiskFull = (text: string): boolean =>
   /No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|ERR_QUALIFY_DISK_FULL/.test(text);
 
+/** How the names of folders begin that we make below `TMPDIR`. */
+const TEMPORARY = 'qualify-';
+
+/** Which setting leads to another disk. */
+function settingFor(path: string | undefined): string {
+  if (path === undefined) return 'name a place on another disk with --out, XDG_CACHE_HOME or TMPDIR';
+  return path.startsWith(join(tmpdir(), TEMPORARY))
+    ? 'set TMPDIR to a folder on another disk'
+    : 'name a place on another disk with --out or XDG_CACHE_HOME';
+}
+
+/** `path` is what cannot be written, where that is known. */
 export const diskFull = (path: string | undefined, cause?: unknown): QualifyError =>
   new QualifyError(
     'ERR_QUALIFY_DISK_FULL',
@@ -14,7 +28,7 @@ export const diskFull = (path: string | undefined, cause?: unknown): QualifyErro
     {
       exit: 'infrastructure',
       ...(path !== undefined && { where: path }),
-      hint: 'Free some space (df -h tells where), or name a place on another disk with --out or XDG_CACHE_HOME.',
+      hint: `Free some space (df -h tells where), or ${settingFor(path)}.`,
       cause,
     },
   );

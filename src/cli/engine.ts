@@ -14,6 +14,7 @@ import {
 import { QualifyError } from '../errors.js';
 import { conform } from '../faults.js';
 import { parseCpuList } from '../matrix/cpu-list.js';
+import { explainSystemError } from '../system-error.js';
 import { requireEmbeddedAddon } from './embedded.js';
 import { wholeNumber } from './options.js';
 import { note } from './output.js';
@@ -73,7 +74,9 @@ async function writeLogits(engine: NativeEngine, ids: Int32Array, flags: LogitsF
   const rows = await engine.logits(ids, { chunk: flags.chunk, reference: flags.reference });
   const wanted = flags.all ? rows : rows.subarray(rows.length - vocabulary);
   const words = Float32Array.from(wanted);
-  await writeFile(flags.out, new Uint8Array(words.buffer));
+  await writeFile(flags.out, new Uint8Array(words.buffer)).catch((error: unknown) => {
+    throw explainSystemError(error, flags.out);
+  });
   note(
     `${flags.out}: ${words.length / vocabulary} x ${vocabulary} F32, isa ${engine.isa}${flags.reference ? ', fp64 reference' : ''}`,
   );

@@ -1,12 +1,12 @@
 /**
  * The command line: hands the arguments to one command and turns what it throws into an exit code. A command's action
- * sets `process.exitCode` where its answer is other than "done"; what nobody foresaw is rethrown.
+ * sets `process.exitCode` where its answer is other than "done"; a bug of ours is rethrown.
  */
 import { Command, CommanderError, Help } from 'commander';
-import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { harnessVersion } from '../harness.js';
+import { explainSystemError } from '../system-error.js';
 import { describeError } from './describe-error.js';
 import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
@@ -184,7 +184,7 @@ async function run(argv: string[]): Promise<number> {
     await program.parseAsync(argv, { from: 'user' });
     return Number(process.exitCode ?? EXIT.pass);
   } catch (thrown) {
-    const error = explainDiskFull(thrown);
+    const error = explainSystemError(thrown);
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.pass : EXIT.usage;
     if (!(error instanceof QualifyError)) throw error;
     note(describeError(error));

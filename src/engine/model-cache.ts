@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { diskFull, saysDiskFull } from '../disk-full.js';
@@ -14,6 +14,7 @@ import { QualifyError } from '../errors.js';
 import { cacheFolder, cliScript, harnessFolder } from '../harness.js';
 import { guardGroup } from '../machine/group-guard.js';
 import { guardPath } from '../machine/guard.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { makeCacheFolder } from '../make-folder.js';
 import { sha256Schema } from '../plan/schema.js';
 import { withCacheLock } from '../revision/cache-lock.js';
@@ -119,8 +120,7 @@ export async function cachedModel(request: ModelRequest): Promise<CachedModel> {
       const index = { sha256: await sha256File(scratch), sizeBytes: (await stat(scratch)).size };
       const path = join(folder, `${index.sha256}.gguf`);
       await rename(scratch, path);
-      await writeFile(`${indexPath}.new`, `${JSON.stringify(index)}\n`);
-      await rename(`${indexPath}.new`, indexPath);
+      await replaceFile(indexPath, `${JSON.stringify(index)}\n`);
       return { ...index, path, cached: false };
     } finally {
       await rm(scratch, { force: true });

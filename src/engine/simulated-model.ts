@@ -1,9 +1,9 @@
 /** The model of a simulated engine: a line of JSON that says how many ids there are, since nothing computes with weights. */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { canonicalJson, sha256 } from '../digest.js';
 import { cacheFolder } from '../harness.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { makeCacheFolder } from '../make-folder.js';
 
 export const simulatedModelSchema = z.strictObject({
@@ -19,6 +19,6 @@ export async function simulatedModel(
   const folder = join(cacheFolder(), 'models');
   makeCacheFolder(folder);
   const path = join(folder, `${sha256(text)}.json`);
-  await writeFile(path, text);
+  await replaceFile(path, text);
   return { path, sha256: sha256(text), sizeBytes: Buffer.byteLength(text) };
 }

@@ -8,10 +8,10 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Header } from 'tar';
-import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { SESSION } from '../plan/schema.js';
 import { masked } from '../report/escape.js';
+import { explainSystemError } from '../system-error.js';
 import {
   ARCHIVE_LIMITS,
   type ArchiveLimits,
@@ -76,7 +76,7 @@ async function openArchive(path: string): Promise<FileHandle> {
     // Non-blocking, so that a pipe in the archive's place cannot hang us.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
-    throw noArchive(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`, path, cause);
+    throw unreadable(path, cause);
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();
@@ -90,6 +90,9 @@ const noArchive = (message: string, path: string, cause?: unknown): QualifyError
     hint: 'Give a file that `qualify pack` wrote.',
     cause,
   });
+
+const unreadable = (path: string, cause: unknown): QualifyError =>
+  noArchive(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`, path, cause);
 
 /** The bytes of the archive in order, none twice, hashed as they come. */
 class Blocks {
@@ -109,7 +112,9 @@ class Blocks {
   async take(count: number): Promise<Buffer> {
     const bytes = Buffer.alloc(count);
     for (let at = 0; at < count; ) {
-      const { bytesRead } = await this.#file.read(bytes, at, count - at);
+      const { bytesRead } = await this.#file.read(bytes, at, count - at).catch((cause: unknown) => {
+        throw unreadable(this.#path, cause);
+      });
       if (bytesRead === 0) throw refusedArchive(this.#path, 'was cut off');
       at += bytesRead;
     }
@@ -228,7 +233,7 @@ async function extractFile(blocks: Blocks, path: string, sizeBytes: number): Pro
       await file.close();
     }
   } catch (error) {
-    throw explainDiskFull(error, path);
+    throw explainSystemError(error, path);
   }
 }
 

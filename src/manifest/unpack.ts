@@ -5,6 +5,7 @@ import { lstat, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { QualifyError } from '../errors.js';
 import { guardPath } from '../machine/guard.js';
 import { exists, unwritable } from '../machine/write-new.js';
 import { temporary } from '../make-folder.js';
@@ -40,7 +41,7 @@ export async function unpackRun(
     const extracted = await extractArchive(archive, scratch, options);
     const folder = join(scratch, extracted.session);
     await requireName(archive, extracted.session, folder);
-    const verification = await verifyRun(folder, verify);
+    const verification = await toldOf(archive, folder, () => verifyRun(folder, verify));
     const runFolder = out ?? extracted.session;
     await requireNothing(runFolder);
     await rename(folder, runFolder).catch((error: unknown) => {
@@ -68,9 +69,30 @@ export async function withRunFolder<T>(
     const { session } = await extractArchive(path, scratch, options);
     const folder = join(scratch, session);
     await requireName(path, session, folder);
-    return work(folder);
+    return toldOf(path, folder, () => work(folder));
   });
 }
+
+/** Lets what is refused of the folder of an archive, which is gone when people read it, be told of the archive. */
+async function toldOf<T>(archive: string, folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof QualifyError)) throw error;
+    const { code, message, exit, where, hint } = error;
+    if (![message, where, hint].some((text) => text?.includes(folder))) throw error;
+    throw new QualifyError(code, message.replaceAll(folder, archive), {
+      exit,
+      ...(where !== undefined && { where: where.replaceAll(folder, archive) }),
+      ...(hint !== undefined && { hint: hint.includes(folder) ? ANOTHER_ARCHIVE : hint }),
+      cause: error,
+    });
+  }
+}
+
+/** Nothing can be done with the folder of an archive. */
+const ANOTHER_ARCHIVE =
+  'Ask for an archive of a run that is finished and sealed: `qualify pack` makes no other.';
 
 /** What reads archives: loaded when there is one, which most runs that are verified are not. */
 const archives = () => import('./extract-archive.js');

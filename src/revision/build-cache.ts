@@ -3,7 +3,7 @@
  * over (source tree, recipe, toolchain), so two revisions with the same sources share a build, and are known to. A build made
  * once more, from a copy of the sources in another place, lies beside it as `<buildDigest>.elsewhere`.
  */
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -12,6 +12,7 @@ import { sha256File } from '../engine/file-digest.js';
 import { QualifyError } from '../errors.js';
 import { cacheFolder, harnessFolder } from '../harness.js';
 import { guardPath } from '../machine/guard.js';
+import { replaceFile } from '../machine/replace-file.js';
 import { sha256Schema } from '../plan/schema.js';
 import { buildDigestOf } from './build-digest.js';
 import { type BuildProgress, closeLog, openLog, runStep } from './build-process.js';
@@ -151,7 +152,7 @@ async function make(
       toolchain: toolchain.versions,
       binarySha256: await sha256File(join(result, recipe.binaryName)),
     };
-    await writeFile(join(result, 'build.json'), `${JSON.stringify(file, null, 2)}\n`);
+    await replaceFile(join(result, 'build.json'), `${JSON.stringify(file, null, 2)}\n`);
     await rm(folder, { recursive: true, force: true });
     await rename(result, folder);
     return {

@@ -66,7 +66,7 @@ function specOf(
 
 /** Writes why the session ends early, once: with the launch it happened in, or null when none was up. */
 export function recordFailure(context: SessionContext, launch: string | null, thrown: unknown): void {
-  const error = explainDiskFull(thrown);
+  const error = explainDiskFull(thrown, context.evidence.runFolder);
   if (standingEntries(context.journal.entries).some((entry) => entry.kind === 'failure')) return;
   const known = error instanceof QualifyError;
   // What follows the first line is the tail of a log, which is evidence already.

@@ -80,6 +80,16 @@ describe('a disk that is full when a session concludes', () => {
     });
 });
 
+test('a cache that is full is named, and not the run folder', async (t) => {
+  const home = new Home();
+  t.after(() => home.remove());
+  const environment = { NODE_OPTIONS: `--import=${preload}`, FULL_DISK: 'cache/.*/models/;1' };
+  const args = ['simulate', '--rounds', '1', '--cell', '401/512', '--out', 'run'];
+  const result = await home.start(args, { environment }).finished;
+  assert.equal(result.exitCode, 15, result.stderr);
+  assert.match(result.stderr, /The disk is full: \S+\/cache\/\S+\/models\/\w+\.json cannot be written/);
+});
+
 test('a compiler that finds the disk full is told as that, under one code', async (t) => {
   const home = new Home();
   t.after(() => home.remove());

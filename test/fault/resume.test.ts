@@ -141,7 +141,7 @@ describe('a disk that was full', () => {
     'the journal': 'journal.jsonl$;14',
     evidence: 'responses/;3',
     "an engine's log": 'launches/.*.log$;1',
-    'the verdict': 'verdict.json$;1',
+    'the verdict': '\\.verdict\\.json\\.partial-;1',
   };
   for (const [name, place] of Object.entries(places)) {
     test(`for ${name} is told as that, and the session goes on once there is space`, async (t) => {

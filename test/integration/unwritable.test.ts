@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, symlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { harnessFolder } from '../../src/harness.js';
 import { takeFolderLock } from '../../src/machine/lock.js';
 import { eventually } from '../support/eventually.js';
 import { type CliResult, Home } from '../support/run-cli.js';
@@ -65,6 +67,36 @@ describe('a place that cannot be written to', () => {
     const [exitCode] = await once(child, 'close');
     refused({ exitCode, stderr }, 'ERR_QUALIFY_OUTPUT');
     assert.equal((await home.run('verify', 'run')).exitCode, 0);
+  });
+});
+
+describe('what the system refuses', () => {
+  test('in the middle of an archive is told with its file', async (t) => {
+    const home = newHome(t);
+    const archive = join(harnessFolder, 'manifests', 'smoke-pass.tar');
+    for (const command of ['unpack', 'verify']) {
+      const script = `ulimit -f 10; exec '${process.execPath}' '${cli}' ${command} '${archive}'`;
+      const child = spawn('/bin/sh', ['-c', script], { cwd: home.folder, env: home.environment });
+      let stderr = '';
+      child.stderr.on('data', (data: Buffer) => (stderr += data));
+      const [exitCode] = await once(child, 'close');
+      refused({ exitCode, stderr }, 'ERR_QUALIFY_SYSTEM');
+      assert.match(
+        stderr,
+        /qualify: \/\S+: file too large \(EFBIG at write\)\.\n {2}at: {3}\/\S+\n {2}next: .*ulimit -f/,
+      );
+    }
+    assert.deepEqual(readdirSync(home.folder), ['tmp']);
+    assert.deepEqual(readdirSync(home.path('tmp')), []);
+  });
+
+  test('of an archive that cannot be read is told as that', async (t) => {
+    const { exitCode, stderr } = await newHome(t).run('unpack', '/proc/self/mem');
+    assert.equal(exitCode, 64, stderr);
+    assert.match(
+      stderr,
+      /qualify: \/proc\/self\/mem cannot be read \(EIO\)\n.*\n.*\n {2}code: ERR_QUALIFY_ARCHIVE/,
+    );
   });
 });
 

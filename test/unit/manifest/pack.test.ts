@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, cp, link, mkdir, rename, rm, rmdir, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, link, mkdir, readFile, rename, rm, rmdir, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -15,6 +15,7 @@ import { seal } from '../../../src/manifest/seal.js';
 import { unpackRun, withRunFolder } from '../../../src/manifest/unpack.js';
 import { verifyRun } from '../../../src/manifest/verify.js';
 import { importWithout } from '../../attacks/without-guard.js';
+import { archiveOf } from '../../fixtures/archive.js';
 import { writeRun } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
@@ -140,6 +141,30 @@ test('names that no header holds are found out', () => {
   assert.ok(encodeHeader(`session-1/evidence/${'a'.repeat(64)}/${'b'.repeat(90)}`, 1));
   assert.equal(encodeHeader(`session-1/${'b'.repeat(101)}`, 1), null);
   assert.equal(encodeHeader('session-1/a', 8 * 1024 ** 3), null);
+});
+
+test('what is refused in an archive is told of the archive, and not of a folder that is gone', async (t) => {
+  const { folder, run } = await sealedRun(t);
+  const journal = await readFile(join(run, 'journal.jsonl'));
+  const plan = await readFile(join(run, 'plan.json'));
+  const unfinished = join(folder, 'unfinished.tar');
+  const cut = journal.subarray(0, journal.lastIndexOf('\n', -2) + 1);
+  const entries = [
+    { name: 'fixture-1/journal.jsonl', body: cut },
+    { name: 'fixture-1/plan.json', body: plan },
+  ];
+  await writeFile(unfinished, archiveOf(...entries));
+  for (const refuse of [
+    () => unpackRun(unfinished, { out: join(folder, 'out') }),
+    () => withRunFolder(unfinished, (place) => verifyRun(place)),
+  ]) {
+    const { code, message, where, hint } = await refusal(refuse());
+    assert.equal(code, 'ERR_QUALIFY_RUN_UNFINISHED');
+    assert.equal(message, `${unfinished} is not finished: still running, or its session was killed`);
+    assert.equal(where, unfinished);
+    assert.match(hint ?? '', /archive of a run that is finished/);
+    assert.doesNotMatch(hint ?? '', /qualify-unpack|resume/);
+  }
 });
 
 test('something can work on an archive as on a folder, and the folder is gone afterwards', async (t) => {
