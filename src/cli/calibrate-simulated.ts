@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { EXIT } from '../exit-codes.js';
 import { type Calibration, describeErrorRates, errorRatesMarkdown } from '../report/error-rates.js';
 import { simulateMany } from '../session/simulate-many.js';
-import { goalsOf, meanRounds } from '../simulation/goals.js';
+import { type Goal, goalsOf, meanRounds } from '../simulation/goals.js';
 import { cellCount, outcomes, shareOf } from '../simulation/tally.js';
 import { interruptSignal } from './interrupt.js';
 import { wholeNumber } from './options.js';
@@ -25,9 +25,10 @@ const DEFAULT_SEED = 'qualify';
 const HELP = `
 With --simulated no engine runs: thousands of matrices are made of random
 numbers whose truth is known, decided by the rule of every session, and counted.
-Exit code 0 when the rule keeps to its goals, 10 when it misses one. The same
-seed (default: "${DEFAULT_SEED}") gives the same counts on every machine, with any
-number of jobs. docs/method.md explains the table.
+Exit code 0 when the rule keeps to its goals, 10 when it misses one, 11 when so
+few matrices cannot tell. The same seed (default: "${DEFAULT_SEED}") gives the same
+counts on every machine, with any number of jobs. docs/method.md explains the
+table.
 
   qualify calibrate --simulated                   about 3 minutes of CPU time
   qualify calibrate --simulated --matrices 20000  closer intervals`;
@@ -70,7 +71,14 @@ function asJson({ seed, matrices, simulated }: Calibration, exitCode: number): o
   };
 }
 
-/** Simulates, prints, and sets the exit code: 10 when a goal is missed. */
+const exitCodeOf = (goals: readonly Goal[]): number =>
+  goals.some(({ holds }) => holds === false)
+    ? EXIT.overBudget
+    : goals.every(({ holds }) => holds)
+      ? EXIT.pass
+      : EXIT.inconclusive;
+
+/** Simulates, prints, and sets the exit code: 10 when a goal is missed, 11 when so few matrices cannot tell. */
 export async function calibrateSimulated(flags: SimulatedFlags): Promise<void> {
   const { matrices, jobs, seed = DEFAULT_SEED } = flags;
   const progress = startProgress();
@@ -84,7 +92,7 @@ export async function calibrateSimulated(flags: SimulatedFlags): Promise<void> {
     });
     progress.end();
     const calibration = { seed, matrices, simulated };
-    const exitCode = goalsOf(simulated).every(({ holds }) => holds) ? EXIT.pass : EXIT.overBudget;
+    const exitCode = exitCodeOf(goalsOf(simulated));
     if (flags.json === true) answerJson(asJson(calibration, exitCode));
     else answer(flags.markdown ? errorRatesMarkdown(calibration) : describeErrorRates(calibration));
     process.exitCode = exitCode;

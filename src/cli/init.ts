@@ -8,6 +8,7 @@ import { sshLine } from '../manifest/public-key.js';
 import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
 import { wrap } from '../report/wrap.js';
 import { tryGit } from '../revision/git.js';
+import { IGNORE_FILE, ignoreRuns } from './ignore-runs.js';
 import {
   type EngineKind,
   engineKinds,
@@ -40,6 +41,7 @@ Where two folders hold a build (engine.node, or a program serve), or with
 --engine prebuilt, it writes a matrix of those two, and says what to fill in.
 With --engine simulated: one that measures nothing, to see how it all works.
 Nothing is overwritten without --force: when one file is there, none is written.
+In a git repository .gitignore gets the line .qualify/, where runs lie, once.
 Then read docs/ci.md: the machine that measures needs some care.`;
 
 function pinnedAction(text: string): string {
@@ -68,15 +70,30 @@ export function register(program: Command): void {
 
 async function init({ engine, action, force = undefined, json }: Options): Promise<void> {
   const folder = process.cwd();
-  const root = (await tryGit(folder, 'rev-parse', '--show-toplevel')) ?? folder;
+  const top = await tryGit(folder, 'rev-parse', '--show-toplevel');
+  const root = top ?? folder;
   const kind = engine ?? engineOf(root);
   const replace = force === true;
-  const written =
+  const { files, next } =
     kind === 'embedded'
       ? await initGate(root, action, replace)
       : await initMatrix(root, kind, action, replace);
+  const ignored = top !== null && (await triedToIgnore(root));
+  const written = { files: ignored ? [...files, IGNORE_FILE] : files, next };
   if (json) answerJson({ schemaVersion: 1, engine: kind, root, ...written });
   else answer(toText(written));
+}
+
+/** The files are there by now: what is in the way of this line is told and no failure. */
+async function triedToIgnore(root: string): Promise<boolean> {
+  try {
+    return await ignoreRuns(root);
+  } catch (error) {
+    note(
+      `Add the line .qualify/ to ${IGNORE_FILE}, which could not be changed: ${error instanceof Error ? error.message : error}`,
+    );
+    return false;
+  }
 }
 
 interface Written {

@@ -134,6 +134,17 @@ function protocolText({ protocol, decision, design, rounds }: Plan): string {
   ].join(', ');
 }
 
+/** That a run answers a challenge; that it was issued, no run can say of itself. */
+function challengeLine({ challenge }: Plan): Provenance[] {
+  if (challenge === undefined) return [];
+  const { repository, pullRequest, head, base, issuedAt, expiresAt } = challenge;
+  const change = `${repository}${pullRequest === null ? '' : `#${pullRequest}`}`;
+  const text =
+    `a challenge for ${change}, head ${short(head)} and base ${short(base)}, issued ${issuedAt}, expires ${expiresAt}; ` +
+    'whoever issued it confirms that: qualify verify RUN --challenge FILE';
+  return [{ label: 'answers', text }];
+}
+
 function simulationLine(plan: Plan): Provenance[] {
   const text = simulationText(plan);
   return text === null ? [] : [{ label: 'simulated', text }];
@@ -149,6 +160,7 @@ export function provenanceOf(context: ReportContext): Provenance[] {
       label: 'session',
       text: session === undefined ? plan.session : `${plan.session}, ${session.startedAt}`,
     },
+    ...challengeLine(plan),
     { label: 'machine', text: machineText(context) },
     ...(watched === null ? [] : [{ label: 'watched', text: watched }]),
     { label: 'engine', text: engineText(entries) },

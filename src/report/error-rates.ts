@@ -140,17 +140,27 @@ function madeOf({ seed, matrices, simulated }: Calibration): string {
   return `${matrices} simulated matrices (${cells} cells) a scenario, seed "${seed}", budget 2 %, by the rule and limits of this version. Intervals are 95 % (Wilson).`;
 }
 
-const goalLine = ({ goal, holds, worst, found }: Goal): string =>
-  `${holds ? 'yes' : 'NO '}  ${goal}. Worst: ${found}, ${worst}`;
+/** Whether a goal is kept, in a word of three letters at most. */
+const answerOf = ({ holds }: Goal): string => (holds === null ? '?' : holds ? 'yes' : 'NO');
 
-/** Tables, then the goals with yes or no, 80 columns wide. */
+const goalLine = (one: Goal): string =>
+  `${answerOf(one).padEnd(3)}  ${one.goal}. Worst: ${one.found}, ${one.worst}`;
+
+/** What `?` means, where there is one. */
+const untold = (goals: readonly Goal[]): string[] =>
+  goals.some(({ holds }) => holds === null)
+    ? ['"?": cannot tell with so few matrices, since the interval holds the goal: --matrices N']
+    : [];
+
+/** Tables, then the goals with yes, no or what cannot be told, 80 columns wide. */
 export function describeErrorRates(calibration: Calibration): string {
+  const goals = goalsOf(calibration.simulated);
   const hanging = (text: string): string => wrap(text, width - 5).join('\n     ');
   return [
     'SIMULATED: error rates of the decision rule, no measurement of this machine',
     wrap(madeOf(calibration), width).join('\n'),
     ...tablesOf(calibration).map(textTable),
-    ['Goals', ...goalsOf(calibration.simulated).map((one) => hanging(goalLine(one)))].join('\n'),
+    ['Goals', ...[...goals.map(goalLine), ...untold(goals)].map(hanging)].join('\n'),
     ['Beyond the goals', ...beyondGoals(calibration.simulated).map((text) => `     ${hanging(text)}`)].join(
       '\n',
     ),
@@ -159,16 +169,13 @@ export function describeErrorRates(calibration: Calibration): string {
 
 /** The same as Markdown. */
 export function errorRatesMarkdown(calibration: Calibration): string {
-  const goals = goalsOf(calibration.simulated).map((one) => [
-    one.goal,
-    one.holds ? 'yes' : 'NO',
-    one.found,
-    one.worst,
-  ]);
+  const goals = goalsOf(calibration.simulated);
+  const rows = goals.map((one) => [one.goal, answerOf(one), one.found, one.worst]);
   return [
     madeOf(calibration),
     ...tablesOf(calibration).map(markdown),
-    markdownTable([['Goal', 'Holds', 'Worst figure', 'Where'], ...goals]),
+    markdownTable([['Goal', 'Holds', 'Worst figure', 'Where'], ...rows]),
+    ...untold(goals),
     ...beyondGoals(calibration.simulated).map((text) => `- ${text}`),
   ].join('\n\n');
 }

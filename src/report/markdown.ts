@@ -75,9 +75,12 @@ function controlList(verdict: Verdict): string {
   return lines.length === 0 ? '' : ['Controls of the session:', '', ...lines].join('\n');
 }
 
-/** What a reader of the table asks at once: which commits, on what machine, with which model. */
+/** What a reader of the table asks at once: whose question it answers, which commits, on what machine, with which model. */
 const isFirst = ({ label }: Provenance): boolean =>
-  label === 'machine' || label === 'model' || (label.startsWith('arm ') && label !== 'arm null');
+  label === 'answers' ||
+  label === 'machine' ||
+  label === 'model' ||
+  (label.startsWith('arm ') && label !== 'arm null');
 
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {

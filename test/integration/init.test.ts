@@ -135,8 +135,9 @@ test('what is there is named, and then nothing at all is written, a key neither'
     assert.ok(!existsSync(config));
     const forced = await init(repository.folder, '--force', '--json');
     assert.equal(forced.exitCode, 0, forced.stderr);
-    assert.deepEqual(JSON.parse(forced.stdout).files, FILES);
-    assert.deepEqual(filesBelow(repository.folder), [...new Set([...before, ...FILES])].toSorted());
+    const written = [...FILES, '.gitignore'];
+    assert.deepEqual(JSON.parse(forced.stdout).files, written);
+    assert.deepEqual(filesBelow(repository.folder), [...new Set([...before, ...written])].toSorted());
     assert.notEqual(readFileSync(join(repository.folder, path), 'utf8'), 'mine');
   }
 });
@@ -261,4 +262,37 @@ test('a checkout of an engine without an adapter is called by its name, with wha
     assert.match(refused.stderr, /docs\/engine\.md.*qualify init --engine prebuilt/s);
     assert.ok(!existsSync(join(folder, 'qualify.matrix.yaml')));
   }
+});
+
+test('runs are ignored by git, by one line at the end of what is ignored already', async () => {
+  const repository = engineRepository();
+  const path = join(repository.folder, '.gitignore');
+  repository.write('.gitignore', '*.gguf');
+  const first = await init(repository.folder);
+  assert.equal(first.exitCode, 0, first.stderr);
+  assert.match(first.stdout, /^ {2}\.gitignore$/m);
+  assert.equal(readFileSync(path, 'utf8'), '*.gguf\n.qualify/\n');
+  repository.write('.qualify/runs/one/plan.json', '{}');
+  assert.doesNotMatch(repository.git('status', '--porcelain', '--untracked-files=all'), /\.qualify\//);
+  const again = await init(repository.folder, '--force');
+  assert.doesNotMatch(again.stdout, /gitignore/);
+  assert.equal(readFileSync(path, 'utf8'), '*.gguf\n.qualify/\n');
+});
+
+test('a .gitignore that has the line, or is a link, is left as it is, and none is made where git is not', async () => {
+  for (const line of ['.qualify', '/.qualify/', '# mine\n.qualify/\r']) {
+    const repository = engineRepository();
+    repository.write('.gitignore', `${line}\n`);
+    assert.equal((await init(repository.folder)).exitCode, 0);
+    assert.equal(readFileSync(join(repository.folder, '.gitignore'), 'utf8'), `${line}\n`);
+  }
+  const linked = engineRepository();
+  writeFileSync(home.path('elsewhere'), 'mine\n');
+  symlinkSync(home.path('elsewhere'), join(linked.folder, '.gitignore'));
+  assert.equal((await init(linked.folder)).exitCode, 0);
+  assert.equal(readFileSync(home.path('elsewhere'), 'utf8'), 'mine\n');
+  const folder = home.path('no-git');
+  mkdirSync(folder);
+  assert.equal((await init(folder, '--engine', 'simulated')).exitCode, 0);
+  assert.deepEqual(readdirSync(folder), ['qualify.matrix.yaml']);
 });

@@ -1,6 +1,6 @@
 /** Sessions of the simulated engine, by the real CLI and the real processes. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
@@ -189,7 +189,8 @@ describe('qualify calibrate --simulated', () => {
     assert.equal(one.stdout, three.stdout);
     const { exitCode, goals, scenarios, simulated } = JSON.parse(one.stdout);
     assert.equal(one.exitCode, exitCode);
-    assert.equal(exitCode, goals.every(({ holds }: { holds: boolean }) => holds) ? 0 : 10);
+    const held: (boolean | null)[] = goals.map(({ holds }: { holds: boolean | null }) => holds);
+    assert.equal(exitCode, held.includes(false) ? 10 : held.includes(null) ? 11 : 0);
     assert.equal(simulated, true);
     assert.equal(scenarios.length, 220);
     for (const { cells, matricesPassed } of scenarios) {
@@ -201,6 +202,27 @@ describe('qualify calibrate --simulated', () => {
       assert.equal(matricesPassed.of, 2);
     }
   });
+
+  test('exits 11 where so few matrices miss no goal and cannot show them all', async (t) => {
+    const { exitCode, stdout } = await newHome(t).run('calibrate', '--simulated', '--matrices', '100');
+    assert.equal(exitCode, 11, stdout);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /\? A cell on the margin .* 52 of 800/);
+    assert.match(stdout, /cannot tell with so few matrices/);
+  });
+
+  for (const args of [
+    ['--matrices', '5'],
+    ['--markdown'],
+    ['--simulated', '--sessions', '3'],
+    ['--simulated', '--plant-slowdown', '3%'],
+  ])
+    test(`refuses an option that would change nothing: ${args.join(' ')}`, async (t) => {
+      const home = newHome(t);
+      const { exitCode, stderr } = await home.run('calibrate', ...args);
+      assert.equal(exitCode, 64, stderr);
+      assert.match(stderr, /--\S+ means nothing with(out)? --simulated[\s\S]*next: [\s\S]*ERR_QUALIFY_USAGE/);
+      assert.deepEqual(readdirSync(home.folder), ['tmp']);
+    });
 
   test('stops at Ctrl-C with exit code 12', async (t) => {
     const home = newHome(t);

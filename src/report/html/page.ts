@@ -170,7 +170,7 @@ function banner({ verdict, context }: Page): Markup {
 <p class="eyebrow">${verdict.matrix.name}</p>
 <h1 class="verdict ${toneOf(verdict.result)}">${headline(verdict)}</h1>
 <p class="title">${verdict.matrix.title}</p>
-${listed(provenanceOf(context).filter(({ label }) => ['session', 'machine'].includes(label)))}
+${listed(provenanceOf(context).filter(({ label }) => ['session', 'answers', 'machine'].includes(label)))}
 ${notice === '' ? nothing : html`<p class="simulated" role="note">${notice}</p>`}
 ${first.length === 0 ? nothing : html`<div class="notes">${first}</div>`}
 </header>`;

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { provenanceOf } from '../../../src/report/context.js';
-import { makeJournal, makePlan } from '../../fixtures/journal.js';
+import { renderHtml } from '../../../src/report/html/page.js';
+import { renderMarkdown } from '../../../src/report/markdown.js';
+import { renderTable } from '../../../src/report/table.js';
+import { makeChallenge } from '../../fixtures/challenge.js';
+import { makeJournal, makePlan, verdictOf } from '../../fixtures/journal.js';
 
 function armTexts(base: string, head: string): Record<string, string> {
   const made = makePlan({
@@ -26,4 +30,24 @@ test('the provenance says which arm was slowed down, and that the null arm runs 
 test('what somebody else built is not built again but copied, and called so', () => {
   const texts = armTexts('prebuilt:/one', 'prebuilt:/two');
   assert.match(texts['arm null'] ?? '', /a copy elsewhere/);
+});
+
+test('a run that answers a challenge says so in one line, and that this confirms nothing; another says nothing of it', async () => {
+  const plan = makePlan();
+  const asked = { ...plan, challenge: makeChallenge({}, { repository: 'https://example.org/a_b' }) };
+  const rendersOf = async (own: typeof plan): Promise<string[]> => {
+    const context = { plan: own, entries: makeJournal(own) };
+    const verdict = verdictOf(own);
+    return [
+      renderTable(verdict, context),
+      renderMarkdown(verdict, context),
+      await renderHtml(verdict, context),
+    ].map((text) => text.replaceAll('<!-- -->', '').replaceAll('&#35;', '#').replaceAll(/\s+/g, ' '));
+  };
+  const says =
+    /challenge for https:\/\/example\.org\/a_b#7, head c{12} and base b{12}, issued 2026-11-29T10:00:00\.000Z, expires .*?; whoever issued it confirms/g;
+  const counts = (await rendersOf(asked)).map((text) => text.match(says)?.length);
+  // The page has it at its top and where everything that was compared is told.
+  assert.deepEqual(counts, [1, 1, 2]);
+  for (const text of await rendersOf(plan)) assert.doesNotMatch(text, /challenge/);
 });

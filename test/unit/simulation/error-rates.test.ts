@@ -33,7 +33,7 @@ function simulate(list: readonly Scenario[], count: number, changes: Partial<Pro
   return list.map((scenario) => ({ scenario, tally: simulateMatrices(scenario, protocol, batch) }));
 }
 
-const held = (goals: readonly Goal[]): boolean[] => goals.map(({ holds }) => holds);
+const held = (goals: readonly Goal[]): (boolean | null)[] => goals.map(({ holds }) => holds);
 
 describe('the rule of sessions', () => {
   let simulated: Simulated[] = [];
@@ -143,10 +143,49 @@ describe('the controls of sessions in simulated matrices', () => {
   });
 });
 
+describe('a goal', () => {
+  /** One scenario of noise alone, true -2 %: `pass` of 8 cells in each of `matrices` pass. */
+  const onMargin = (pass: number, count: number): boolean | null | undefined => {
+    const scenario = some.find(({ effectPercent }) => effectPercent === -2);
+    assert.ok(scenario);
+    const cells = { pass, beyond: 0, slower: 8 * count - pass, inconclusive: 0, refused: 0 };
+    const tally = { cells, rounds: 6 * 8 * count, matrices: count, matricesPassed: 0 };
+    return goalsOf([{ scenario, tally }]).find(({ goal }) => goal.startsWith('A cell on the margin'))?.holds;
+  };
+
+  test('is kept or missed by the whole interval of a count, and else not told', () => {
+    // 5.13 %, 4.80 to 5.48 %; 6.50 %, 4.99 to 8.42 %; 5.50 %, 4.12 to 7.31 %; 8.75 %, 6.98 to 10.9 %.
+    assert.equal(onMargin(821, 2000), true);
+    assert.equal(onMargin(52, 100), null);
+    assert.equal(onMargin(44, 100), null);
+    assert.equal(onMargin(70, 100), false);
+  });
+
+  test('of none at all is kept by a count of none, and missed by one', () => {
+    const scenario = undisturbed.find(
+      ({ effectPercent, cvPercent }) => effectPercent === -3 && cvPercent === 1,
+    );
+    assert.ok(scenario);
+    const never = (pass: number): boolean | null | undefined => {
+      const cells = { pass, beyond: 800 - pass, slower: 0, inconclusive: 0, refused: 0 };
+      const tally = { cells, rounds: 4800, matrices: 100, matricesPassed: 0 };
+      return goalsOf([{ scenario, tally }]).find(({ goal }) => goal.includes('never passes'))?.holds;
+    };
+    assert.deepEqual([never(0), never(1)], [true, false]);
+  });
+
+  test('that cannot be told says so, with what helps', () => {
+    const few = simulate(undisturbed, 20);
+    const calibration = { seed: SEED, matrices: 20, simulated: few };
+    for (const text of [describeErrorRates(calibration), errorRatesMarkdown(calibration)])
+      assert.match(text.replaceAll(/\s+/g, ' '), /"\?": cannot tell with so few matrices.* --matrices N/);
+  });
+});
+
 describe('wrong rules miss the goals', () => {
   const missed = (changes: Partial<Protocol>): string[] =>
     goalsOf(simulate(undisturbed, FEW, changes))
-      .filter(({ holds }) => !holds)
+      .filter(({ holds }) => holds === false)
       .map(({ goal }) => goal);
 
   test('which the right one, on the same matrices, does not', () => {
