@@ -5,7 +5,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { lostLaunches, standingEntries } from '../../src/analysis/lost-launches.js';
 import { sha256 } from '../../src/digest.js';
 import { partialPrefix } from '../../src/machine/write-new.js';
-import { ofABusyMachine } from '../support/busy-machine.js';
 import { nothingRunsOf } from '../support/eventually.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
