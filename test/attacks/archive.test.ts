@@ -283,7 +283,8 @@ describe('an archive with', () => {
     assert.match((await refusal(extractArchive(path, into))).message, /"session-1\/a\/b" below a file/);
     const again = await places(t, archive);
     const without = await importWithout<Extractor>(t, 'manifest/extract-archive', BELOW);
-    await assert.rejects(without.extractArchive(again.path, again.into), { code: 'EEXIST' });
+    const stumbled = { code: 'ERR_QUALIFY_SYSTEM', message: /\(EEXIST at mkdir\)/ };
+    await assert.rejects(without.extractArchive(again.path, again.into), stumbled);
   });
 
   test('an end that is cut off, at any block', async (t) => {
