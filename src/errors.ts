@@ -12,8 +12,8 @@ export interface ErrorDetails {
 }
 
 /**
- * A failure that the user can act on. `code` is stable API (`ERR_QUALIFY_…`); everything that is not a `QualifyError`
- * is a bug of ours and is rethrown, never swallowed.
+ * A failure that the user can act on. `code` is stable API (`ERR_QUALIFY_…`); everything that is not a `QualifyError` is what the
+ * system refuses (`system-error.ts`), or a bug of ours that is rethrown, never swallowed.
  */
 export class QualifyError extends Error {
   readonly code: string;

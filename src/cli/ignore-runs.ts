@@ -3,15 +3,18 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../machine/replace-file.js';
 
+/** Where git reads what it is not to see, in the root of a repository. */
 export const IGNORE_FILE = '.gitignore';
 
 /** Every way to write it as a line of its own. */
 const WRITTEN = /^\/?\.qualify\/?\s*$/m;
 
-/** The text with the line at its end; null where it has one. */
-export function withRunsIgnored(text: string): string | null {
+/** The file with the line at its end, whatever it is encoded in; null where it has one. */
+export function withRunsIgnored(file: Buffer): Buffer | null {
+  const text = file.toString('latin1');
   if (WRITTEN.test(text)) return null;
-  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}.qualify/\n`;
+  const line = `${text === '' || text.endsWith('\n') ? '' : '\n'}.qualify/\n`;
+  return Buffer.concat([file, Buffer.from(line)]);
 }
 
 /**
@@ -23,8 +26,8 @@ export async function ignoreRuns(root: string): Promise<boolean> {
   const path = join(root, IGNORE_FILE);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) return false;
-  const text = withRunsIgnored(found === undefined ? '' : readFileSync(path, 'utf8'));
-  if (text === null) return false;
-  await replaceFile(path, text, found === undefined ? 0o644 : found.mode & 0o777);
+  const file = withRunsIgnored(found === undefined ? Buffer.alloc(0) : readFileSync(path));
+  if (file === null) return false;
+  await replaceFile(path, file, found === undefined ? 0o644 : found.mode & 0o777);
   return true;
 }

@@ -52,7 +52,7 @@ export function register(program: Command): void {
     .requiredOption('--out <file>', `where to write it; the gate reads what ends in ${WAIVER_ENDING}`)
     .option('--key <name>', 'the key that signs (default: the one that signs your runs)')
     .option('--repository <folder>', 'a folder of the repository', '.')
-    .option('--base <ref>', 'where the rules are read that it is checked by (default: origin/main)')
+    .option('--base <ref>', 'where the rules are read that it is checked by (default: the main branch)')
     .option('--policy <file>', `path of the policy there (default: ${POLICY_FILE})`)
     .addHelpText('after', HELP)
     .action(async (options: Options) => {

@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 
+/** How much of a log is kept. */
 export interface LogLimits {
   firstBytes: number;
   lastBytes: number;
@@ -15,6 +16,7 @@ const LIMITS: LogLimits = { firstBytes: 32 * 1024 * 1024, lastBytes: 1024 * 1024
 /** Of the end, what `tail` looks at. */
 const TAIL_BYTES = 64 * 1024;
 
+/** One file of one launch; to be closed when the engine is gone. */
 export class EngineLog {
   readonly #file: number;
   readonly #limits: LogLimits;

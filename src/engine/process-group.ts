@@ -92,10 +92,11 @@ export class ProcessGroup {
     child.stdin?.on('error', () => child.stdin?.destroy());
     this.#closed = new Promise((resolve) => {
       child.once('close', () => {
-        this.#tail = log.tail(LOG_TAIL_LINES);
         try {
+          this.#tail = log.tail(LOG_TAIL_LINES);
           log.close();
         } catch (error) {
+          this.#tail ??= '';
           this.#logFailure ??= explainDiskFull(error, spec.logPath);
         }
         resolve();
@@ -117,11 +118,7 @@ export class ProcessGroup {
   static async start(spec: GroupSpec): Promise<ProcessGroup> {
     const environment = { ...spec.environment, [LAUNCH_VARIABLE]: spec.mark };
     const log = new EngineLog(spec.logPath);
-    const child = spawn(spec.command, spec.arguments, {
-      detached: true,
-      env: environment,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+    const child = spawn(spec.command, spec.arguments, { detached: true, env: environment, stdio: 'pipe' });
     return new Promise((resolve, reject) => {
       child.once('error', (cause) => {
         log.close();
@@ -224,7 +221,7 @@ export class ProcessGroup {
 
   /**
    * SIGTERM to the group, SIGKILL to what remains, and proof that nobody is left. Safe to call twice.
-   * @throws QualifyError `ERR_QUALIFY_PROCESS_LEFT` (exit 15) when something survives even that.
+   * @throws QualifyError `ERR_QUALIFY_PROCESS_LEFT` (exit 15) when something survives even that; `ERR_QUALIFY_DISK_FULL` (15) for the end of the log
    */
   stop(): Promise<GroupEnd> {
     this.#stopped ??= this.#stop();
@@ -233,6 +230,7 @@ export class ProcessGroup {
 
   async #stop(): Promise<GroupEnd> {
     const died = this.hasEnded;
+    const failedBefore = this.#logFailure !== null;
     if (!died) signalGroup(this.pid, 'SIGTERM');
     const asked =
       !died &&
@@ -242,13 +240,11 @@ export class ProcessGroup {
     if (!asked) {
       this.kill();
       if (!(await this.#within(KILL_MS, this.#isGone))) {
+        const hint = `They belong to group ${this.pid}: look with \`ps -eo pid,pgid,stat,args\`.`;
         throw new QualifyError(
           'ERR_QUALIFY_PROCESS_LEFT',
           `Processes of launch ${this.spec.mark} survive SIGKILL.`,
-          {
-            exit: 'infrastructure',
-            hint: `They belong to group ${this.pid}: look with \`ps -eo pid,pgid,stat,args\`.`,
-          },
+          { exit: 'infrastructure', hint },
         );
       }
     }
@@ -260,6 +256,8 @@ export class ProcessGroup {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     await this.#closed;
+    // What failed before has ended the engine, and is told as that.
+    if (!failedBefore && this.#logFailure !== null) throw this.#logFailure;
     const how = died ? 'died' : asked ? 'asked' : 'killed';
     return { how, ...(await this.ended), ...(left.length > 0 && { left }) };
   }

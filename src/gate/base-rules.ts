@@ -15,12 +15,13 @@ interface BaseOptions {
   fromDisk?: boolean;
 }
 
+/** Where a change is to be merged, and what a gate reads there. */
 export interface BaseRules {
   base: GateDecision['base'];
   rules: Rules;
 }
 
-/** @throws QualifyError (exit 64) for a base that is not there, rules that cannot be read, and rules that are of another branch */
+/** Finds the base and reads its rules. @throws QualifyError (exit 64) for a base that is not there, rules that cannot be read, and rules that are of another branch */
 export async function readBaseRules({
   repository,
   policy,

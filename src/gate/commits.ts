@@ -1,7 +1,7 @@
 /** What git says of the commits that matter to a gate. */
 import { short } from '../digest.js';
 import type { Statement } from '../manifest/statement.js';
-import { commitAt, mainBranches } from '../revision/commit-at.js';
+import { type Branch, commitAt, mainBranches } from '../revision/commit-at.js';
 import { callGit, fileAt, gitFailed, tryGit } from '../revision/git.js';
 import type { GateDecision } from './decision.js';
 import { WAIVER_ENDING, WAIVERS_FOLDER } from './find-waivers.js';
@@ -31,28 +31,31 @@ export async function headOf(repository: string, name: string): Promise<GateDeci
 export const subjectOf = async (repository: string, commit: string): Promise<string> =>
   (await tryGit(repository, 'show', '--no-patch', '--format=%s', '--end-of-options', commit)) ?? '';
 
+type Base = GateDecision['base'] & { ref: string };
+
+/** The first of these that is there. */
+async function firstOf(repository: string, branches: readonly Branch[]): Promise<Base | null> {
+  for (const { name, ref } of branches) {
+    const commit = await commitAt(repository, ref);
+    if (commit !== null) return { branch: name, commit, ref };
+  }
+  return null;
+}
+
 /** Whether the main branch is there, and has this file. */
 export async function mainHas(repository: string, path: string): Promise<boolean> {
-  for (const { ref } of await mainBranches(repository)) {
-    const commit = await commitAt(repository, ref);
-    if (commit !== null) return (await fileAt(repository, commit, path)) !== null;
-  }
-  return false;
+  const main = await firstOf(repository, await mainBranches(repository));
+  return main !== null && (await fileAt(repository, main.commit, path)) !== null;
 }
 
 /**
  * The base by name, or the main branch as the remote has it. `ref` is what git is to be asked about: of the main branch its name in full.
  * @throws QualifyError `ERR_QUALIFY_REVISION` (exit 64)
  */
-export async function baseOf(
-  repository: string,
-  name: string | undefined,
-): Promise<GateDecision['base'] & { ref: string }> {
+export async function baseOf(repository: string, name: string | undefined): Promise<Base> {
   const branches = name === undefined ? await mainBranches(repository) : [{ name, ref: name }];
-  for (const branch of branches) {
-    const commit = await commitAt(repository, branch.ref);
-    if (commit !== null) return { branch: branch.name, commit, ref: branch.ref };
-  }
+  const base = await firstOf(repository, branches);
+  if (base !== null) return base;
   if (name !== undefined) throw noCommit(repository, name);
   throw gitFailed(
     `There is no main branch in ${repository}.`,

@@ -5,6 +5,7 @@ import { countDistinct } from './distinct-machines.js';
 import type { Offer } from './offers.js';
 import type { Requirement } from './policy.js';
 
+/** What is short of, and by which offers. */
 export interface Lack {
   result: 'missing' | 'invalid';
   reasons: Reason[];

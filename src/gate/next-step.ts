@@ -35,6 +35,8 @@ export function nextStepOf(judged: Judged, input: Input): NextStep | null {
     case 'refused':
       if (cells.some(({ verdict }) => verdict === 'parity-failed'))
         return { what: `the outputs differ: ${push}`, command: null };
+      if (cells.some(({ reasons }) => reasons.some(({ code }) => code === 'binary-identical')))
+        return { what: 'nothing changed in the binary: let an owner merge it (docs/ci.md)', command: null };
       if (!policy.supersede.includes('refused')) return { what: push, command: null };
       return again(`remove what the refusal names, and measure again on ${requirement.machine}`);
     case 'inconclusive':
@@ -73,8 +75,8 @@ function waive({ requirement, result, cells }: Judged, { head }: Input): string 
   return `qualify waive --head ${short(head.commit)} --matrix ${requirement.matrix} --cell ${cell} ${terms}`;
 }
 
-/** What only the trust policy of the base can give a run. */
-const TRUST_CODES = ['unknown-key', 'wrong-role', 'unbound-key'];
+/** What only the trust policy of the base can give a key that is in it. Nobody is advised to trust a stranger's. */
+const TRUST_CODES = ['wrong-role', 'unbound-key'];
 
 /** Where a run would count but for what the trust policy lacks: measuring again would not help. */
 function lackingTrust({ requirement, lack }: Judged, { policy, source, base }: Input): NextStep | null {

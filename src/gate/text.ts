@@ -2,8 +2,8 @@
 import { counted } from '../counted.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap } from '../report/wrap.js';
+import { brief } from './brief.js';
 import type { GateCell, GateDecision, NextStep, Reason, RequirementResult } from './decision.js';
-import { brief } from './github/limits.js';
 import {
   boundsText,
   headlineOf,

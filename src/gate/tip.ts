@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path';
 import { headOf, repositoryAt } from './commits.js';
 import type { GatePolicy } from './policy.js';
 
+/** The newest commit of the branch that a change is to be merged into, and where it was found. */
 export interface Tip {
   /** Top folder of its repository. */
   repository: string;

@@ -40,9 +40,13 @@ export function requireWaivable(
     throw refused(`the policy protects no cell "${cell}" of ${name}`, choice(cell, cells, `It protects`));
   const judged = { head, decidedAt, trust, attestations: [], merged: new Map<string, string>() };
   const [against] = judgeWaiver(judged, waiver);
-  if (against !== undefined)
-    throw refused(
-      `${against.message} (${against.code})`,
-      `Sign with a key that ${source.trust} of ${base.branch} calls a maintainer (--key NAME), or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${source.trust}`,
-    );
+  if (against === undefined) return;
+  const otherKey = `Sign with a key that ${source.trust} of ${base.branch} calls a maintainer (--key NAME)`;
+  const orAdded = `${otherKey}, or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${source.trust}`;
+  const remedies: Readonly<Record<string, string>> = {
+    'policy-expired': `Have a ${source.trust} merged into ${base.branch} with a later "expires".`,
+    'unknown-key': orAdded,
+    'wrong-role': orAdded,
+  };
+  throw refused(`${against.message} (${against.code})`, remedies[against.code] ?? `${otherKey}.`);
 }

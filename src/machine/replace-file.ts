@@ -6,11 +6,11 @@ import { guardPath } from './guard.js';
 import { partialPath, writeBeside } from './write-new.js';
 
 /**
- * Writes `text` in the place of `path`, or anew.
+ * Writes `content` in the place of `path`, or anew.
  * @throws QualifyError `ERR_QUALIFY_DISK_FULL` (exit 15), or else the system's error
  */
-export const replaceFile = (path: string, text: string, mode = 0o644): Promise<void> =>
-  writeBeside(path, (write) => write(Buffer.from(text)), { place: rename, mode });
+export const replaceFile = (path: string, content: string | Buffer, mode = 0o644): Promise<void> =>
+  writeBeside(path, (write) => write(Buffer.from(content)), { place: rename, mode });
 
 /**
  * As `replaceFile`, where nothing may come between: the file is there when this returns.

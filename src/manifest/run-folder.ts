@@ -15,6 +15,7 @@ export const PLAN_FILE = 'plan.json';
 export const JOURNAL_FILE = 'journal.jsonl';
 export const VERDICT_FILE = 'verdict.json';
 export const REPORT_FILE = 'report.md';
+/** What was observed; all of it is listed in the index. */
 export const EVIDENCE_FOLDER = 'evidence';
 /** The machine of the session; written before the first line of the journal, which points at it. */
 export const MACHINE_FILE = `${EVIDENCE_FOLDER}/machine.json`;

@@ -27,7 +27,7 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
       MANIFEST_FILE,
       'is missing: the session was killed before it sealed the run, or somebody took the seal away',
       undefined,
-      `Is the run yours: qualify resume ${runFolder} seals it. Else do not rely on it: fetch its folder again from whoever published it.`,
+      `If the run is yours, seal it: qualify resume ${runFolder}. Otherwise do not rely on it: fetch its folder again from whoever published it.`,
     );
   if (!(await there(runFolder, PLAN_FILE)) && !(await there(runFolder, JOURNAL_FILE))) {
     throw noRun(

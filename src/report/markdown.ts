@@ -75,12 +75,9 @@ function controlList(verdict: Verdict): string {
   return lines.length === 0 ? '' : ['Controls of the session:', '', ...lines].join('\n');
 }
 
-/** What a reader of the table asks at once: whose question it answers, which commits, on what machine, with which model. */
+/** What a reader of the table asks at once: which commits, on what machine, with which model. */
 const isFirst = ({ label }: Provenance): boolean =>
-  label === 'answers' ||
-  label === 'machine' ||
-  label === 'model' ||
-  (label.startsWith('arm ') && label !== 'arm null');
+  label === 'machine' || label === 'model' || (label.startsWith('arm ') && label !== 'arm null');
 
 /** The report as GitHub-flavoured Markdown, losing cell first, ending with a line feed. */
 export function renderMarkdown(verdict: Verdict, context: ReportContext): string {
@@ -91,7 +88,8 @@ export function renderMarkdown(verdict: Verdict, context: ReportContext): string
     ...laterReasons(verdict).map(({ code, message }) => `- ${markdownText(message)} (${code})`),
     ...laterWarnings(verdict).map(({ code, message }) => `- warning: ${markdownText(message)} (${code})`),
   ];
-  const provenance = provenanceOf(context);
+  // A challenge is told beside the signed text, whose words stay what they were when runs with one were sealed.
+  const provenance = provenanceOf(context).filter(({ label }) => label !== 'answers');
   const [first, rest] = [true, false].map((wanted) => provenance.filter((line) => isFirst(line) === wanted));
   const folded = [
     controlList(verdict),

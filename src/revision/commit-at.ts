@@ -1,7 +1,8 @@
 /** The commit that a name stands for, where it stands for one. */
 import { callGit, gitFailed, tryGit } from './git.js';
 
-interface Branch {
+/** A branch that may be the main one. */
+export interface Branch {
   name: string;
   /** In full: a tag of that name must not be taken for the branch. */
   ref: string;

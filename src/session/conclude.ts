@@ -21,8 +21,8 @@ export interface Concluded {
 }
 
 /**
- * Writes `verdict.json` and `report.md`, then seals the folder with the key that was there before the session. Each file is whole and on disk
- * before the next is begun, or is not there.
+ * Writes `verdict.json` and `report.md`, then seals the folder with the key that was there before the session. Each file is whole, or is
+ * not there, and its bytes are on disk before the next is begun.
  * @throws QualifyError what `replaceFile` and `seal` throw; `ERR_QUALIFY_INVALID` (exit 16) for files that somebody changed meanwhile
  */
 export async function conclude(runFolder: string): Promise<Concluded> {

@@ -29,8 +29,13 @@ function portsOf(home: Home): number[] {
 
 /** Whether an engine of this home serves there. Somebody else may have been given the port since. */
 async function isServed(home: Home, port: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/props`).catch(() => undefined);
-  return (await answer?.text())?.includes(home.folder) ?? false;
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/props`, { signal: AbortSignal.timeout(5000) });
+    return (await answer.text()).includes(home.folder);
+  } catch (error) {
+    // One that hangs is there, too.
+    return error instanceof Error && error.name === 'TimeoutError';
+  }
 }
 
 async function assertNothingLeft(home: Home): Promise<void> {

@@ -279,6 +279,15 @@ test('runs are ignored by git, by one line at the end of what is ignored already
   assert.equal(readFileSync(path, 'utf8'), '*.gguf\n.qualify/\n');
 });
 
+test('a .gitignore in another encoding than UTF-8 keeps its bytes', async () => {
+  const repository = engineRepository();
+  const path = join(repository.folder, '.gitignore');
+  const latin1 = Buffer.from('donn\u00e9es/\n', 'latin1');
+  writeFileSync(path, latin1);
+  assert.equal((await init(repository.folder)).exitCode, 0);
+  assert.deepEqual(readFileSync(path), Buffer.concat([latin1, Buffer.from('.qualify/\n')]));
+});
+
 test('a .gitignore that has the line, or is a link, is left as it is, and none is made where git is not', async () => {
   for (const line of ['.qualify', '/.qualify/', '# mine\n.qualify/\r']) {
     const repository = engineRepository();

@@ -1,9 +1,10 @@
 /** The body of `POST /repos/{owner}/{repo}/check-runs`. */
 import { plainText } from '../../report/escape.js';
+import { brief } from '../brief.js';
 import type { GateDecision } from '../decision.js';
 import type { Level } from './command.js';
 import type { Finding } from './findings.js';
-import { brief, LIMITS } from './limits.js';
+import { LIMITS } from './limits.js';
 import { type Conclusion, conclusionOf, headline, shownResult } from './words.js';
 
 const LEVELS: Readonly<Record<Level, 'failure' | 'warning' | 'notice'>> = {

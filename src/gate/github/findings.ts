@@ -1,9 +1,10 @@
 /** What deserves a mark of its own beside a change: as annotations of a step, and of the check run. */
 import { counted } from '../../counted.js';
 import type { Reason } from '../../verdict/schema.js';
+import { brief } from '../brief.js';
 import type { GateDecision, GateResult, OfferedWaiver } from '../decision.js';
 import { annotationLine, type Level } from './command.js';
-import { brief, LIMITS } from './limits.js';
+import { LIMITS } from './limits.js';
 import { firstReasons } from './reasons.js';
 import { changeOf, placeOf, ratesOf, rowsOf, workloadOf } from './rows.js';
 import { headline, shownResult } from './words.js';

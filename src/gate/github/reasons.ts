@@ -1,6 +1,6 @@
 /** Reasons where there is room for a few: the first of them in full, of the others every code. */
 import type { Reason } from '../../verdict/schema.js';
-import { brief } from './limits.js';
+import { brief } from '../brief.js';
 
 /** The first `most` as `show` has them; then, where there are more, `and 2 more: too-old, base-moved` through `asText`. */
 export function firstReasons(

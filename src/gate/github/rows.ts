@@ -2,9 +2,9 @@
 import { markdownTable } from 'markdown-table';
 import { markdownText } from '../../report/escape.js';
 import { plainPercent } from '../../verdict/percent.js';
+import { brief } from '../brief.js';
 import type { GateCell, GateDecision, GateResult, RequirementResult } from '../decision.js';
 import { percentText } from '../words.js';
-import { brief } from './limits.js';
 import { worseFirst } from './words.js';
 
 export interface CellRow {

@@ -13,6 +13,7 @@ import type { GateInput } from '../../../src/gate/input.js';
 import { renderJunit } from '../../../src/gate/junit.js';
 import { type GatePolicy, gatePolicySchema } from '../../../src/gate/policy.js';
 import { renderGateText } from '../../../src/gate/text.js';
+import type { TrustedKey } from '../../../src/manifest/trust-policy.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { removeFolder } from '../../support/folder.js';
 
@@ -86,14 +87,20 @@ test('a name that a shell takes for more than a name is not in the command', () 
 });
 
 test('where only trust is lacking nothing is to be measured again', () => {
-  const stranger = decided(good, (input) => {
-    input.trust = { ...input.trust, keys: [] };
-  });
-  assert.equal(stranger.result, 'missing');
-  assert.deepEqual(nextOf(stranger), {
+  const inRole = (input: GateInput, roles: TrustedKey['roles']): void => {
+    input.trust = { ...input.trust, keys: input.trust.keys.map((key) => ({ ...key, roles })) };
+  };
+  const wrongRole = decided(good, (input) => inRole(input, ['verifier']));
+  assert.equal(wrongRole.result, 'missing');
+  assert.deepEqual(nextOf(wrongRole), {
     what: "merge a qualify.trust.json into main that lets the signer's key speak",
     command: 'qualify keys add KEY.pub --role observer --trust qualify.trust.json',
   });
+  // Whoever signs with a key that nobody knows may be anybody: no comment on a change shall say to trust it.
+  const stranger = decided(good, (input) => {
+    input.trust = { ...input.trust, keys: [] };
+  });
+  assert.match(nextOf(stranger)?.command ?? '', /^qualify pr /);
   const unbound = decided(good, (input) => {
     const id = input.runs[0]?.run?.machine.id;
     input.policy = policyOf(input, { machines: { any: { ids: [id] } } });
@@ -101,7 +108,7 @@ test('where only trust is lacking nothing is to be measured again', () => {
   assert.match(nextOf(unbound)?.command ?? '', /^qualify keys add KEY\.pub .*--machine ID /);
   // Stale besides: a key would not help.
   const stale = decided(good, (input) => {
-    input.trust = { ...input.trust, keys: [] };
+    inRole(input, ['verifier']);
     input.decidedAt = '2026-12-20T00:00:00.000Z';
   });
   assert.match(nextOf(stale)?.command ?? '', /^qualify pr /);
@@ -136,6 +143,21 @@ test('what failed is to be changed or signed for; what was refused is measured a
     command: null,
   });
   assert.match(nextOf(refused('parity-failed', ['refused']))?.what ?? '', /^the outputs differ: change/);
+  const identical = decided(good, (input) => {
+    input.policy = policyOf(input, { supersede: ['refused'] });
+    const cell = input.runs[0]?.run?.verdict.cells[0];
+    const comparison = cell?.comparisons[0];
+    assert.ok(cell && comparison);
+    cell.verdict = 'unmatched';
+    comparison.verdict = 'unmatched';
+    comparison.effect = null;
+    comparison.reasons.push({ code: 'binary-identical', message: '' });
+  });
+  assert.equal(identical.result, 'refused');
+  assert.deepEqual(nextOf(identical), {
+    what: 'nothing changed in the binary: let an owner merge it (docs/ci.md)',
+    command: null,
+  });
   const undecided = (supersede: string[]) =>
     decided(losing, (input) => {
       input.policy = policyOf(input, { supersede });
