@@ -102,7 +102,7 @@ export async function calibrateMachine(flags: MachineFlags): Promise<void> {
 function print({ records, calibration, failure, exitCode }: Calibrated, json: boolean): void {
   if (json) answerJson({ schemaVersion: 1, exitCode, calibration, sessions: records });
   else answer(describeCalibration(records, calibration));
-  note(`The calibration is in ${calibrationPath()}.`);
+  if (records.length > 0) note(`The calibration is in ${calibrationPath()}.`);
   if (failure !== null) note(describeError(failure));
   process.exitCode = exitCode;
 }

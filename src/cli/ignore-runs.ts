@@ -18,14 +18,14 @@ export function withRunsIgnored(file: Buffer): Buffer | null {
 }
 
 /**
- * Adds the line, in a new file where there is none. A link is left alone: git does not follow it either.
+ * Adds the line, in a new file where there is none. A link is refused: git does not follow it either.
  * @returns whether something was written
  * @throws what the system or `replaceFile` says
  */
 export async function ignoreRuns(root: string): Promise<boolean> {
   const path = join(root, IGNORE_FILE);
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile()) return false;
+  if (found !== undefined && !found.isFile()) throw new Error('it is no ordinary file');
   const file = withRunsIgnored(found === undefined ? Buffer.alloc(0) : readFileSync(path));
   if (file === null) return false;
   await replaceFile(path, file, found === undefined ? 0o644 : found.mode & 0o777);

@@ -51,7 +51,7 @@ export function nextStepOf(judged: Judged, input: Input): NextStep | null {
 function where({ machine }: Requirement, machines: number, { challenge }: GateInput['policy']): string {
   const place = machines === 0 ? `on ${machine}` : `on another machine of ${machine}, with a key of its own`;
   return challenge === 'required'
-    ? `answer a challenge for this head ${place}`
+    ? `answer a challenge for this head (qualify challenge issues it) ${place}`
     : `measure the change ${place}`;
 }
 

@@ -49,6 +49,8 @@ export function judgeCalibration(
   if (last.cpu !== cpu.model) return warn(`${found}, on ${last.cpu}`, `The CPU has changed: ${AGAIN}`);
   const days = Math.floor((now - Date.parse(last.finishedAt)) / 86_400_000);
   if (days > MOST_DAYS) return warn(`${found}, ${days} days ago`, `That is long ago: ${AGAIN}`);
+  if (worstCell(calibration)?.margins[0] === undefined)
+    return warn(found, `Quiet the machine, then ${AGAIN}`);
   if (calibration.alarms.failed > 0) {
     const { failed, cells } = calibration.alarms;
     return warn(`${found}; ${failed} of ${cells} equal cells failed`, `Quiet the machine, then ${AGAIN}`);

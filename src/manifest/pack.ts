@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
-import { writeNewBy } from '../machine/write-new.js';
+import { requireOutside, writeNewBy } from '../machine/write-new.js';
 import { ARCHIVE_LIMITS, type ArchiveLimits, END, encodeHeader, paddingOf } from './archive-format.js';
 import {
   type EvidenceIndex,
@@ -40,7 +40,7 @@ export interface PackedRun {
 
 /**
  * Verifies a run folder and packs it.
- * @throws QualifyError what `verifyRun` and `writeNewBy` throw; `ERR_QUALIFY_NOT_PACKABLE` (exit 64) for a run that is too large, or a name in
+ * @throws QualifyError what `verifyRun`, `requireOutside` and `writeNewBy` throw; `ERR_QUALIFY_NOT_PACKABLE` (exit 64) for a run that is too large, or a name in
  * it that is too long, for an archive.
  */
 export async function packRun(
@@ -50,6 +50,7 @@ export async function packRun(
   const verification = await verifyRun(runFolder);
   const { session } = verification.record.plan;
   const path = resolve(out ?? `${session}.tar`);
+  requireOutside(path, runFolder);
   const index = await readIndex(runFolder, verification.statement);
   const paths = await listPaths(runFolder, index);
   if (paths.length > limits.files) throw notPackable(`has ${paths.length} files`, limits);

@@ -70,7 +70,7 @@ const isSameBuild = (a: Entry, b: Entry): boolean =>
   a.kind === 'build' && b.kind === 'build' && a.buildDigest === b.buildDigest;
 
 /** What a launch writes below `evidence/launches/` beside its name. */
-const KIND_OF_FILE = /^\.[a-z][a-z.-]*$/;
+export const KIND_OF_FILE = /^\.[a-z][a-z.-]*$/;
 
 /** Whether a file was written in a launch. */
 function isOfLaunch(path: string, launch: string): boolean {

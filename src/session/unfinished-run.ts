@@ -34,6 +34,7 @@ import { planDigest } from '../plan/build.js';
 import { launchName, placesOf } from '../plan/launch-name.js';
 import { type Plan, planSchema } from '../plan/schema.js';
 import { verdictSchema } from '../verdict/schema.js';
+import { requireKnownEvidence } from './known-evidence.js';
 
 export interface UnfinishedRun {
   runFolder: string;
@@ -79,8 +80,12 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
     // What somebody changed in the meantime is not to be signed again.
     await verifyRun(runFolder);
   }
-  if (end?.kind === 'end' && end.complete) return { runFolder, plan, journal, missing: 'seal', lost: null };
-  const lost = lostLaunch(runFolder, plan, journal.entries);
+  if (isSealed && !journal.entries.some(({ kind }) => kind === 'end'))
+    throw invalid(JOURNAL_FILE, 'has no end, and had one when the run was sealed');
+  const isOver = end?.kind === 'end' && end.complete;
+  const lost = isOver ? null : lostLaunch(runFolder, plan, journal.entries);
+  await requireKnownEvidence(runFolder, journal.entries, lost);
+  if (isOver) return { runFolder, plan, journal, missing: 'seal', lost: null };
   const final = finalFailure(journal.entries, lost);
   if (final === null) return { runFolder, plan, journal, missing: 'launches', lost };
   if (!isSealed) return { runFolder, plan, journal, missing: 'seal', lost: null };

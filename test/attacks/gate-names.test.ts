@@ -28,8 +28,8 @@ describe('names that stand for another commit', () => {
       { result: 'fail' },
       {
         module: 'gate/commits',
-        guard: 'commitAt(repository, branch.ref)',
-        instead: "tryGit(repository, 'rev-parse', branch.name)",
+        guard: 'commitAt(repository, ref)',
+        instead: "tryGit(repository, 'rev-parse', name)",
       },
     );
     const named = {

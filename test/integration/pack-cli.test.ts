@@ -48,6 +48,14 @@ test('packs, verifies and reports from the archive, and unpacks', async (t) => {
   assert.ok(!existsSync(home.path('x')));
 });
 
+test('is not written into the run folder, which one file more would make invalid', async (t) => {
+  const home = await sealedRun(t);
+  const refused = await home.run('pack', 'run', '--out', 'run/x.tar');
+  assert.equal(refused.exitCode, 64, refused.stderr);
+  assert.match(refused.stderr, /inside of the run folder/);
+  assert.equal(existsSync(home.path('run', 'x.tar')), false);
+});
+
 test('says that an archive does not hold with 16, and leaves nothing', async (t) => {
   const home = await sealedRun(t);
   await home.run('pack', 'run', '--out', 'a.tar', '--json');

@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -62,6 +63,19 @@ describe('qualify resume of a damaged run', () => {
     assert.doesNotMatch(result.stderr, /^\s+at .*\.js:\d+/m, 'a stack trace');
     assert.deepEqual(contents(home.path(name)), held);
   }
+
+  test('a journal that lost launches of which there is evidence is not gone on with', async () => {
+    for (const [concluded, says] of [
+      [true, /journal\.jsonl has no end, and had one when the run was sealed/],
+      [false, /journal\.jsonl has no launch that wrote evidence\/launches\/r00-1-/],
+    ] as const) {
+      const name = copy(concluded);
+      const path = home.path(name, 'journal.jsonl');
+      const [session] = readFileSync(path, 'utf8').split('\n');
+      writeFileSync(path, `${session}\n`);
+      await refused(name, 16, says);
+    }
+  });
 
   const pipe = (path: string) => execFileSync('mkfifo', [path]);
   const inPlaceOf: Record<string, (path: string) => void> = {

@@ -68,7 +68,7 @@ test('what is missing is to be measured: the matrix as it is named, and the comm
     input.policy = policyOf(input, { challenge: 'required' });
   });
   assert.deepEqual(nextOf(asked), {
-    what: 'answer a challenge for this head on any',
+    what: 'answer a challenge for this head (qualify challenge issues it) on any',
     command: 'qualify pr --challenge FILE --matrix matrices/fixture.yaml',
   });
   const second = decided(good, (input) => {

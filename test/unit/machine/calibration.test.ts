@@ -110,6 +110,11 @@ describe('the doctor on a calibration', () => {
       /1 of 1 equal cells failed/,
     ],
     [
+      'no round had all proofs',
+      () => judgeCalibration([sessionRecord({ cells: [cellRecord({ rounds: [] })] })], machine, finished),
+      /no rounds with all proofs/,
+    ],
+    [
       'a planted slowdown was not found',
       () => judgeCalibration([record, plantedRecord('pass')], machine, finished),
       /planted slowdown of 3 % was not found/,
