@@ -10,7 +10,7 @@ export const IGNORE_FILE = '.gitignore';
 const WRITTEN = /^\/?\.qualify\/?\s*$/m;
 
 /** The file with the line at its end, whatever it is encoded in; null where it has one. */
-export function withRunsIgnored(file: Buffer): Buffer | null {
+function withRunsIgnored(file: Buffer): Buffer | null {
   const text = file.toString('latin1');
   if (WRITTEN.test(text)) return null;
   const line = `${text === '' || text.endsWith('\n') ? '' : '\n'}.qualify/\n`;
@@ -20,7 +20,7 @@ export function withRunsIgnored(file: Buffer): Buffer | null {
 /**
  * Adds the line, in a new file where there is none. A link is refused: git does not follow it either.
  * @returns whether something was written
- * @throws what the system or `replaceFile` says
+ * @throws where something else than an ordinary file is in its place; what the system or `replaceFile` says
  */
 export async function ignoreRuns(root: string): Promise<boolean> {
   const path = join(root, IGNORE_FILE);
