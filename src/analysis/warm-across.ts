@@ -19,6 +19,8 @@ const prefillRate = ({ answer }: Sample, clock: Clock): number | null =>
 interface Paces {
   /** Of the last warm-up, whose prompt is new in every launch. */
   novel: number;
+  /** Of the fastest warm-up. */
+  fastestNovel: number;
   /**
    * Of the samples: the median, or the first where that is lower. What is remembered is fast at once, what is still warming up
    * becomes it.
@@ -33,18 +35,24 @@ export const pacesOf = (launch: Launch, cell: PlannedCell, clock: Clock): Paces 
 const paces = { wall: new PerLaunch<Paces | null>(), cpu: new PerLaunch<Paces | null>() };
 
 function findPaces(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
-  const warmup = samplesOf(launch, cell.id, 'warmup').at(-1);
-  const novel = warmup === undefined ? null : prefillRate(warmup, clock);
+  const warmups = samplesOf(launch, cell.id, 'warmup').map((warmup) => prefillRate(warmup, clock));
+  const novel = warmups.at(-1) ?? null;
   const rates = samplesOf(launch, cell.id, 'sample').flatMap((sample) => prefillRate(sample, clock) ?? []);
   const [first] = rates;
-  return novel === null || first === undefined ? null : { novel, samples: Math.min(first, median(rates)) };
+  if (novel === null || first === undefined) return null;
+  const fastestNovel = Math.max(...warmups.filter((rate) => rate !== null));
+  return { novel, fastestNovel, samples: Math.min(first, median(rates)) };
 }
 
 const times = (logarithm: number): string => `${Number(Math.exp(logarithm).toPrecision(3))} times`;
 
+/** A launch in logarithms. */
 interface Gain {
   arm: string;
+  /** Rate of the samples over that of the new prompt before them. */
   gain: number;
+  samples: number;
+  fastestNovel: number;
 }
 
 /** What the session's first launch gained over its warm-up is warming up, and excuses as much later, up to a factor. */
@@ -52,19 +60,29 @@ function excused({ gain }: Gain): number {
   return Math.min(Math.max(0, gain), Math.log(limits.warmUpFactor));
 }
 
-/** Arms whose later launches gain over their warm-ups what the session's first launch of the cell did not: half of them or more. */
+/**
+ * Arms whose later launches gain over their warm-ups what the session's first launch of the cell did not: half of them or more. Only
+ * gains over the fastest of the arm's new prompts count: two warm-ups of a few milliseconds leave some processes half awake (threads
+ * not yet apart on their cores), and then their samples outrun them; but that the arm can be as fast cold, other launches show. What
+ * is remembered, no new prompt comes near to.
+ */
 export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[], clock: Clock): Finding[] {
   const inOrder = launches.toSorted((a, b) => a.round - b.round || a.started.position - b.started.position);
   const gains = inOrder.flatMap((launch): Gain[] => {
     const found = pacesOf(launch, cell, clock);
-    return found === null ? [] : [{ arm: launch.arm, gain: Math.log(found.samples / found.novel) }];
+    if (found === null) return [];
+    const [samples, fastestNovel] = [Math.log(found.samples), Math.log(found.fastestNovel)];
+    return [{ arm: launch.arm, gain: Math.log(found.samples / found.novel), samples, fastestNovel }];
   });
   const [first, ...later] = gains;
   if (first === undefined) return [];
   return [...new Set(later.map(({ arm }) => arm))].flatMap((arm) => {
-    const own = later.filter((launch) => launch.arm === arm).map(({ gain }) => gain);
-    const allowed = excused(first) + Math.log1p(own.length < 3 ? limits.warmGainOfFew : limits.warmGain);
-    const beyond = own.filter((gain) => gain > allowed);
+    const own = later.filter((launch) => launch.arm === arm);
+    const allowed = Math.log1p(own.length < 3 ? limits.warmGainOfFew : limits.warmGain);
+    const cold = Math.max(...gains.filter((launch) => launch.arm === arm).map((launch) => launch.fastestNovel));
+    const beyond = own
+      .filter(({ gain, samples }) => gain > excused(first) + allowed && samples > cold + allowed)
+      .map(({ gain }) => gain);
     if (2 * beyond.length < own.length) return [];
     const message =
       `${cell.id}: in ${beyond.length} of ${own.length} later launches of ${arm} samples were ${times(median(beyond))} as fast as ` +

@@ -10,10 +10,14 @@ const plan = makePlan();
 const launches = plan.rounds.flatMap(({ round, order }) => order.map((arm) => `r${round}-${arm}`));
 const [first = '', second = ''] = launches;
 
-/** Divides the prefill times of samples that `where` picks. */
-const faster = (by: number, where: (sample: EntryOf<'sample'>) => boolean): JournalOptions => ({
+/** Divides the prefill times of samples, or warm-ups, that `where` picks. */
+const faster = (
+  by: number,
+  where: (sample: EntryOf<'sample'>) => boolean,
+  purpose: 'sample' | 'warmup' = 'sample',
+): JournalOptions => ({
   alter: alterAnswers(
-    (sample) => sample.purpose === 'sample' && where(sample),
+    (sample) => sample.purpose === purpose && where(sample),
     ({ answer: { promptMs, promptCpuMs, clientMs } }) => ({
       promptMs: (promptMs ?? 0) / by,
       promptCpuMs: (promptCpuMs ?? 0) / by,
@@ -111,6 +115,13 @@ describe('samples that outrun the new prompt of a warm-up', () => {
 
   test('are borne in fewer than half of the launches: those are hiccups of the warm-up', () =>
     borne(faster(3, ({ launch }) => ['r1-head', 'r3-head'].includes(launch))));
+
+  test('are borne where the arm computed as fast what was new, in another launch: those were half awake', () => {
+    const halfAwake = (but: string): JournalOptions =>
+      faster(0.6, ({ launch }) => launch !== first && launch !== but, 'warmup');
+    refused(verdictOf(plan, halfAwake('')));
+    borne(halfAwake(second));
+  });
 
   test('are looked for in the prefill of a cell that times decoding', () => {
     const decode = makePlan({
