@@ -50,6 +50,11 @@ function linkOrCopy(source: string, target: string): void {
 
 /** Imports `module` (below `src`, without extension) from a copy of the compiled sources that lacks the guards. */
 export async function importWithout<T>(t: TestContext, module: string, ...guards: Guard[]): Promise<T> {
+  return copyWithout(t, ...guards)<T>(module);
+}
+
+/** Makes such a copy; answers what imports modules from it. */
+export function copyWithout(t: TestContext, ...guards: Guard[]): <T>(module: string) => Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'without-guard-'));
   t.after(() => removeFolder(folder));
   linkTree(join(DIST, 'src'), join(folder, 'dist', 'src'));
@@ -66,5 +71,6 @@ export async function importWithout<T>(t: TestContext, module: string, ...guards
     rmSync(path);
     writeFileSync(path, pieces.join(instead));
   }
-  return (await import(pathToFileURL(join(folder, 'dist', 'src', `${module}.js`)).href)) as T;
+  return async <T>(module: string) =>
+    (await import(pathToFileURL(join(folder, 'dist', 'src', `${module}.js`)).href)) as T;
 }
