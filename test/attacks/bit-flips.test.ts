@@ -1,5 +1,5 @@
 /**
- * Threat 2, without imagination: single bits of every file of a sealed run, thousands of them, and what is cut off or added. Each must be noticed, with exit 16 and the
+ * Edited evidence, without imagination: single bits of every file of a sealed run, thousands of them, and what is cut off or added. Each must be noticed, with exit 16 and the
  * name of a file. `FLIP_SEED` gives other bits (`random`: others each time, and the seed is told), `FLIPS` changes how many.
  */
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
 /**
- * Threat 17: text that others chose (titles, revisions, names of processes and stages, answers, keys of JSON) and that drives a terminal, a CI
+ * Text that others chose (titles, revisions, names of processes and stages, answers, keys of JSON) and that drives a terminal, a CI
  * service, a spreadsheet or a web page when it is shown. In every output that there is.
  */
 import assert from 'node:assert/strict';
