@@ -8,6 +8,7 @@ import { sshLine } from '../manifest/public-key.js';
 import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
 import { wrap } from '../report/wrap.js';
 import { tryGit } from '../revision/git.js';
+import { shellWord } from '../shell-word.js';
 import { IGNORE_FILE, ignoreRuns } from './ignore-runs.js';
 import {
   type EngineKind,
@@ -193,10 +194,6 @@ async function mainBranch(root: string): Promise<string> {
   if (current !== null && branches.every((name) => name === current)) return current;
   return ['main', 'master'].find((name) => branches.includes(name)) ?? 'main';
 }
-
-/** A name as one word of a POSIX shell. */
-const shellWord = (name: string): string =>
-  /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
 function toText({ files, next }: Written): string {
   return [
