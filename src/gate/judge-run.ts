@@ -191,7 +191,7 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
       : [];
   const other = (message: string): Reason[] => [reason('other-challenge', message)];
   const seed = challengeSeed(challenge);
-  const wasIssued = input.challenges.some((issued) => challengeSeed(issued) === seed);
+  const wasIssued = input.challenges.some((issued) => challengeSeed(issued.challenge) === seed);
   if (!wasIssued && input.policy.challenge === 'required')
     return other('the challenge that it answers is none of those that were issued (--challenge)');
   if (run.plan.seed !== seed) return other('its seed does not follow from its challenge');
