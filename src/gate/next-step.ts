@@ -87,9 +87,10 @@ function measure({ requirement, matrix }: Judged, input: Input): string {
   return `qualify pr --matrix ${named} ${commits}${isShort ? ` --rounds ${rounds}` : ''}`;
 }
 
-function waive({ requirement, result, cells }: Judged, { head }: Input): string {
+function waive({ requirement, result, cells }: Judged, { policy, head }: Input): string {
   const cell = word(cells.find((one) => one.result === result)?.id ?? '', 'CELL');
-  const terms = '--reason WHY --expires 14d --out waivers/NAME.waiver.json';
+  const days = Math.min(14, policy.maxWaiverDays);
+  const terms = `--reason WHY --expires ${days}d --out waivers/NAME.waiver.json`;
   return `qualify waive --head ${short(head.commit)} --matrix ${requirement.matrix} --cell ${cell} ${terms}`;
 }
 
