@@ -123,6 +123,26 @@ test('a run that compares an engine with itself counts, and every text says what
   );
 });
 
+test('of a run of several arms only that of the change is said to be the engine that it is compared with', () => {
+  const warned = (arm: string) =>
+    decided((input) => {
+      const run = first(input);
+      const arms = run.statement.predicate.arms;
+      const [, head] = arms;
+      assert.ok(head?.build?.revision);
+      const { build } = structuredClone(head);
+      assert.ok(build);
+      build.revision.commit = 'd'.repeat(40);
+      arms.push({ ...head, name: 'step', build });
+      run.verdict.warnings.push({
+        code: 'same-engine',
+        message: `base and ${arm} build the same engine: this compares it with itself`,
+      });
+    });
+  assert.deepEqual(codes(warned('step')), []);
+  assert.deepEqual(codes(warned('head')), ['same-engine']);
+});
+
 describe('a run does not count', () => {
   const cases: Record<string, (input: GateInput, run: VerifiedRun) => void> = {
     'stale-head': (input) => {
