@@ -6,7 +6,8 @@ import { standingEntries, voidRounds } from '../../src/analysis/lost-launches.js
 import type { Entry } from '../../src/journal/entries.js';
 import { parseCutJournal } from '../../src/journal/read.js';
 import { nothingRunsOf } from '../support/eventually.js';
-import { borne, Home } from '../support/run-cli.js';
+import { Home } from '../support/run-cli.js';
+import { borne } from '../support/small-matrix.js';
 
 const preload = (fixture: string): string =>
   `--import=${new URL(`../fixtures/${fixture}.js`, import.meta.url).href}`;
