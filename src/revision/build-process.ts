@@ -28,7 +28,7 @@ const KILL_AFTER_MS = 3000;
 export const TAIL_LINES = 20;
 
 /** How a step ended; `tail` holds its last lines. */
-export interface StepOutcome {
+interface StepOutcome {
   exitCode: number | null;
   tail: string[];
 }
