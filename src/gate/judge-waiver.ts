@@ -1,12 +1,11 @@
 /** Whether a waiver may be used now, for this change. Which cell it saves, if any, is decided with the cells. Pure. */
 import { short } from '../digest.js';
-import type { Reason } from './decision.js';
+import { type Reason, reason } from './decision.js';
 import type { GateInput } from './input.js';
 import { judgeSigner } from './trusted-key.js';
 import { MOST_WAIVER_DAYS, type WaiverStatement } from './waiver.js';
 
 const DAY_MS = 86_400_000;
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** What a waiver is judged by. */
 type Judging = Pick<GateInput, 'head' | 'decidedAt' | 'merged' | 'trust' | 'attestations'>;
