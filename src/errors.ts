@@ -1,3 +1,4 @@
+/** The one kind of error that a user can act on. All others are bugs and are thrown on. */
 import { EXIT, type ExitName } from './exit-codes.js';
 
 /** What a known failure carries besides its message. */

@@ -1,3 +1,4 @@
+/** The lines of a journal: everything that was observed, in order. */
 import { z } from 'zod';
 import { nameSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
