@@ -17,6 +17,7 @@ import {
   type OfferedWaiver,
   type Reason,
   type RequirementResult,
+  reason,
 } from './decision.js';
 import type { GateInput } from './input.js';
 import { protectedCells } from './judge-requirement.js';
@@ -35,8 +36,6 @@ const EXITS: Record<Exclude<GateResult, 'refused'>, number> = {
   missing: EXIT.notMeasured,
   invalid: EXIT.invalid,
 };
-
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Decides. Deterministic: the same input gives the same document, to the byte. */
 export function decide(input: GateInput): GateDecision {

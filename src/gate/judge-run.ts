@@ -12,7 +12,7 @@ import { challengeSeed } from '../plan/challenge.js';
 import { followsFromMatrix } from '../plan/from-matrix.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import type { VerdictName } from '../verdict/schema.js';
-import type { Reason } from './decision.js';
+import { type Reason, reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
@@ -32,7 +32,6 @@ interface RunJudgement {
 export const STAYS: readonly VerdictName[] = ['fail', 'parity-failed'];
 
 const DAY_MS = 86_400_000;
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Judges one run by trust, kind, head, base, age and challenge. */
 export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {

@@ -1,13 +1,12 @@
 /** Whether a waiver may be used now, for this change. Which cell it saves, if any, is decided with the cells. Pure. */
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
-import type { Reason } from './decision.js';
+import { type Reason, reason } from './decision.js';
 import type { GateInput } from './input.js';
 import { judgeSigner } from './trusted-key.js';
 import type { WaiverStatement } from './waiver.js';
 
 const DAY_MS = 86_400_000;
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** What a waiver is judged by. */
 type Judging = Pick<GateInput, 'policy' | 'head' | 'decidedAt' | 'merged' | 'trust' | 'attestations'>;

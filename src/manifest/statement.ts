@@ -35,9 +35,9 @@ export const PREDICATE_TYPE = 'https://github.com/qualify-dev/qualify/attestatio
 /** Counts and sizes may pass 2^53, and other verifiers read JSON numbers as doubles: such numbers are decimal strings. */
 const decimalSchema = z.string().regex(/^(0|[1-9]\d{0,19})$/);
 const keyIdSchema = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
-const digestSchema = z.strictObject({ sha256: sha256Schema });
+export const digestSchema = z.strictObject({ sha256: sha256Schema });
 
-const subjectSchema = z.strictObject({
+export const subjectSchema = z.strictObject({
   name: z.string(),
   digest: z.union([digestSchema, z.strictObject({ gitCommit: z.string().regex(/^[0-9a-f]{40}$/) })]),
 });

@@ -35,8 +35,11 @@ const machineSchema = z.object({
   system: z.object({ kernel: z.string(), distribution: z.string().nullish() }),
 });
 
-const entryOf = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): EntryOf<K> | undefined =>
-  entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
+/** The first entry of a kind. */
+export const entryOf = <K extends Entry['kind']>(
+  entries: readonly Entry[],
+  kind: K,
+): EntryOf<K> | undefined => entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
 
 function machineText({ machine, entries }: ReportContext): string {
   const id = entryOf(entries, 'session')?.machineId;

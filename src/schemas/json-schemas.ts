@@ -49,7 +49,7 @@ export const documentNames = Object.keys(documents) as DocumentName[];
 export const schemaFile = (name: DocumentName): string => `${name}.schema.json`;
 
 /** The JSON Schema of a document. */
-export function jsonSchema(name: DocumentName): object {
+function jsonSchema(name: DocumentName): object {
   const { title, schema, writtenBy } = documents[name];
   const { $schema, ...rest } = z.toJSONSchema(schema, { io: writtenBy === 'people' ? 'input' : 'output' });
   return { $schema, $id: `${BASE}/${schemaFile(name)}`, title, ...rest };

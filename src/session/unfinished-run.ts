@@ -1,6 +1,6 @@
 /** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
 import { existsSync } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   failuresOfLast,
@@ -16,6 +16,7 @@ import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
 import { type CutJournal, parseCutJournal } from '../journal/read.js';
 import { fingerprint } from '../machine/fingerprint.js';
+import { isThere } from '../machine/is-there.js';
 import { MANIFEST_FILE, readRegular } from '../manifest/evidence-index.js';
 import { invalid } from '../manifest/invalid.js';
 import { FINAL_FAILURES, MOST_RESUMPTIONS } from '../manifest/replay-order.js';
@@ -55,11 +56,11 @@ export interface UnfinishedRun {
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
   await requireFolder(runFolder, PLAN_FILE);
-  if (!(await isThere(runFolder, PLAN_FILE)))
+  if (!(await isThere(join(runFolder, PLAN_FILE))))
     throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
   const plan = parseJson(PLAN_FILE, await readRegular(runFolder, PLAN_FILE), planSchema);
   const journal = await readJournalSoFar(runFolder);
-  const isSealed = await isThere(runFolder, MANIFEST_FILE);
+  const isSealed = await isThere(join(runFolder, MANIFEST_FILE));
   const [session] = journal.entries;
   if (session === undefined && isSealed)
     throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');
@@ -96,11 +97,8 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   });
 }
 
-const isThere = async (runFolder: string, file: string): Promise<boolean> =>
-  (await lstat(join(runFolder, file)).catch(() => null)) !== null;
-
 async function readJournalSoFar(runFolder: string): Promise<CutJournal> {
-  if (!(await isThere(runFolder, JOURNAL_FILE))) return { entries: [], tail: Buffer.alloc(0) };
+  if (!(await isThere(join(runFolder, JOURNAL_FILE)))) return { entries: [], tail: Buffer.alloc(0) };
   return parseCutJournal(await readRegular(runFolder, JOURNAL_FILE), join(runFolder, JOURNAL_FILE));
 }
 

@@ -13,19 +13,10 @@ import { judgeTrust } from '../../src/manifest/trust-judgement.js';
 import type { TrustedKey, TrustPolicy } from '../../src/manifest/trust-policy.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { verifyTrusted } from '../../src/manifest/verify-trusted.js';
+import { made } from '../fixtures/public-key.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { refusal } from '../support/refusal.js';
-import {
-  backDated,
-  entry,
-  made,
-  NOW,
-  options,
-  type Scene,
-  scene,
-  tryVerify,
-  untrusted,
-} from './try-trust.js';
+import { backDated, entry, NOW, options, type Scene, scene, tryVerify, untrusted } from './try-trust.js';
 import { importWithout } from './without-guard.js';
 
 function keyInMemory(): SigningKey {

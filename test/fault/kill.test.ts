@@ -1,19 +1,13 @@
 /** A session that is ended at any moment leaves no process, port, lock or worktree, and its folder stays readable. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { ofABusyMachine } from '../support/busy-machine.js';
 import { eventually, nothingRunsOf } from '../support/eventually.js';
-import { Home, type StartedCli } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { type Home, newHome, type StartedCli } from '../support/run-cli.js';
 
 const linesOf = (home: Home): number => {
   const path = home.path('run', 'journal.jsonl');

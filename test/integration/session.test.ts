@@ -1,16 +1,10 @@
 /** The real CLI on fake engines, from the matrix to the exit code. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { ofABusyMachine } from '../support/busy-machine.js';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { newHome } from '../support/run-cli.js';
 
 const FILES = [
   'plan.json',

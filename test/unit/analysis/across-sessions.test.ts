@@ -86,7 +86,7 @@ describe('the direction between two sessions', () => {
     assert.deepEqual(directions(acrossSessions(base, warm)), [null, null]);
     assert.match(acrossSessions(base, warm).cells[0]?.arms[0]?.why ?? '', /second session proved no rate/);
     const wall = session('second-session', 50, {
-      changes: { protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } },
+      changes: { protocol: { clock: 'wall' } },
     });
     assert.deepEqual(directions(acrossSessions(base, wall)), [null, null]);
     const decode = session('second-session', 50, {
@@ -117,11 +117,10 @@ describe('the direction between two sessions', () => {
 });
 
 describe('the null arm', () => {
-  const protocol = { warmups: 1, samples: 3, looks: [6], nullRounds: 2 };
   test('is a control of its own session and is not spoken of', () => {
     const [first, second] = ['first-session', 'second-session'].map((name, index) =>
       session(name, 100, {
-        changes: { protocol },
+        changes: { protocol: { nullRounds: 2 } },
         alter: (draft) =>
           draft.kind === 'conditions' && draft.launch.endsWith('-null') && index === 1
             ? { ...draft, fields: { ...draft.fields, 'process.nice': '5' } }
