@@ -1,7 +1,6 @@
 /** What a decision says is to be done: a command that the gate itself would count the outcome of, in every output. */
 import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { renderCtrf } from '../../../src/gate/ctrf.js';
@@ -16,6 +15,7 @@ import { renderGateText } from '../../../src/gate/text.js';
 import type { TrustedKey } from '../../../src/manifest/trust-policy.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 let folder = '';
 let site: GateSite;
@@ -24,7 +24,7 @@ let good: GateInput;
 let losing: GateInput;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
+  folder = await mkdtemp(join(scratchRoot, 'qualify-gate-'));
   site = await GateSite.make(folder);
   const path = await site.run('20261129-120000-abcdef');
   good = await gather(site.options({ manifests: [path] }));

@@ -1,7 +1,6 @@
 /** Every output of a decision says the same: both numbers of both cells, the losing one first, a waiver before all else. */
 import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { z } from 'zod';
@@ -16,6 +15,7 @@ import { renderGateText } from '../../../src/gate/text.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { makeCell, makeDecision, makeRequirement } from '../../fixtures/github-decision.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 /** The reports by the names of their options. */
 const renders = {
@@ -64,7 +64,7 @@ let mixed: GateInput;
 let waived: GateInput;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
+  folder = await mkdtemp(join(scratchRoot, 'qualify-gate-'));
   const site = await GateSite.make(folder, { cells: [401, 2048] });
   await site.run('mixed', { headShare: (tokens) => (tokens === 401 ? 1 / 1.89 : 1.1) });
   mixed = await gather(site.options());
