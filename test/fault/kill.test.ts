@@ -55,7 +55,8 @@ async function startUntil(home: Home, lines: number, head: Record<string, string
 /** Somewhere in the first launches: after the start, in a launch, between two. */
 const moments = [1, 4, 6, 9, 13].map((lines) => ({ lines, delayMs: Math.floor(Math.random() * 200) }));
 
-describe('a session that is killed', () => {
+/** Side by side: most of their time is waiting for guards, and none comes to a verdict, which a busy machine could change. */
+describe('a session that is killed', { concurrency: 3 }, () => {
   for (const { lines, delayMs } of moments) {
     test(`by SIGKILL, ${delayMs} ms after line ${lines}, leaves nothing`, async (t) => {
       const home = newHome(t);

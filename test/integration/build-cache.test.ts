@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
@@ -12,8 +11,9 @@ import { recipeEnvironment } from '../../src/revision/recipe.js';
 import { sourceTreeDigest } from '../../src/revision/source-tree.js';
 import { removeFolder } from '../support/folder.js';
 import { refusal } from '../support/refusal.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-build-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-build-'));
 const builds = join(folder, 'cache', 'qualify', 'builds');
 const cacheBefore = process.env.XDG_CACHE_HOME;
 const pathBefore = process.env.PATH;

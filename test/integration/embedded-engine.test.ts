@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
@@ -15,13 +14,14 @@ import { isSameProcessAlive, processStat } from '../../src/machine/procfs.js';
 import { runCli } from '../fixtures/cli.js';
 import { nmse, pass, prompt, readLogits, sha256OfFile, VOCABULARY } from '../fixtures/logits.js';
 import { removeFolder } from '../support/folder.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
 const completionSchema = z.object({
   timings: z.record(z.string(), z.number()),
   stages: z.record(z.string(), z.number()),
   logits_sha256: z.string(),
 });
-const folder = mkdtempSync(join(tmpdir(), 'qualify-embedded-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-embedded-'));
 after(() => removeFolder(folder));
 
 const place = (name: string) => join(folder, name);

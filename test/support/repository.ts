@@ -3,6 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** Who commits; and that no commit looks whether there is something to tidy up, which is a process each. */
+const CONFIG =
+  '[user]\n\tname = Test\n\temail = test@example.org\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
+
 export class Repository {
   readonly folder: string;
 
@@ -10,8 +14,7 @@ export class Repository {
     this.folder = folder;
     mkdirSync(folder, { recursive: true });
     this.git('init', '--quiet', '--initial-branch=main');
-    // What `git config` would write, without two processes.
-    appendFileSync(join(folder, '.git', 'config'), '[user]\n\tname = Test\n\temail = test@example.org\n');
+    appendFileSync(join(folder, '.git', 'config'), CONFIG);
     this.write('native/CMakeLists.txt', '# one\n');
     this.write('kernels/a.h', '// one\n');
   }

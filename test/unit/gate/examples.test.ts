@@ -1,7 +1,6 @@
 /** The policies that are shipped as examples do what they say. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { EXIT } from '../../../src/exit-codes.js';
@@ -16,6 +15,7 @@ import { withRevisions } from '../../../src/matrix/with-revisions.js';
 import { buildPlan } from '../../../src/plan/build.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 const example = async (name: string) => {
   const path = join('docs', 'examples', 'policies', name);
@@ -30,7 +30,7 @@ describe('matched-128gib.yaml', () => {
   let input: GateInput;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
+    folder = await mkdtemp(join(scratchRoot, 'qualify-gate-'));
     const site = await GateSite.make(folder, { cells: [64, 96, 128] });
     await site.run('run');
     input = await gather(site.options());
