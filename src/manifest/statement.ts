@@ -49,6 +49,8 @@ const buildSchema = z.strictObject({
   recipeDigest: sha256Schema,
   toolchain: z.record(z.string(), z.string()),
   binarySha256: sha256Schema,
+  /** Over every file of a folder that somebody else built; absent where the binary is all there is. */
+  folderSha256: sha256Schema.optional(),
 });
 
 /** What the manifest keeps of a cell: its numbers without the samples, which the journal has. */

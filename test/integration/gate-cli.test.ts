@@ -100,6 +100,28 @@ test('a packed run counts as its folder does, and an archive that is none is tol
   assert.equal((await call()).exitCode, 16);
 });
 
+test('folders and files are named one after the other, or each by an option of its own', async () => {
+  const [first, second] = [empty('first'), empty('second')];
+  await site.copy(await site.run('listed', { startedAt }), '../second/run');
+  const waivers = [empty('waivers-1'), empty('waivers-2')];
+  const call = (...args: string[]): Promise<CliResult> =>
+    home.start(['gate', '--head', site.head, ...args, '--json'], { cwd: site.repository.folder }).finished;
+  const listed = await call('--manifests', first, second, '--waivers', ...waivers);
+  assert.equal(listed.exitCode, 0, listed.stdout + listed.stderr);
+  const repeated = await call('--manifests', first, '--manifests', second, '--waivers', ...waivers);
+  assert.equal(repeated.exitCode, 0, repeated.stdout + repeated.stderr);
+  assert.equal((await call('--manifests', first)).exitCode, 12);
+  const [challenges, attestations] = [
+    ['--challenge', '/no-1', '/no-2'],
+    ['--attestations', '/no-1', '/no-2'],
+  ];
+  for (const files of [challenges, attestations]) {
+    const { stderr } = await call('--manifests', first, second, ...files);
+    assert.match(stderr, /\/no-1/);
+    assert.doesNotMatch(stderr, /too many arguments/);
+  }
+});
+
 test('rules from the working tree are taken on demand only, and told', async () => {
   site.repository.write('qualify.policy.yaml', 'schemaVersion: 1\nmachines: {}\nrequire: []\n');
   const strict = await gate('--json');
