@@ -1,5 +1,5 @@
 /**
- * Threat 2, without imagination: single bits of every file of a sealed run, thousands of them, and what is cut off or added. Each must be noticed, with exit 16 and the
+ * Edited evidence, without imagination: single bits of every file of a sealed run, thousands of them, and what is cut off or added. Each must be noticed, with exit 16 and the
  * name of a file. `FLIP_SEED` gives other bits (`random`: others each time, and the seed is told), `FLIPS` changes how many.
  */
 import assert from 'node:assert/strict';
@@ -128,6 +128,33 @@ test('without the digests of the files, flips in what engines wrote go unnoticed
     unnoticed.some((flipped) => /\.log bit \d+$/.test(flipped)),
     unnoticed.join(),
   );
+});
+
+test('without the check of signatures, flips in one are believed', async (context: TestContext) => {
+  const run = copyOf(sample, context);
+  const unguarded = await verifierWithout(context, [
+    { module: 'manifest/envelope', guard: 'if (!isSignedBy(', instead: 'if (false && !isSignedBy(' },
+    // Copies of the same lines.
+    {
+      module: 'manifest/open-manifest',
+      guard: 'await checkCopies(runFolder, { bytes, firstLine }, signer);',
+      instead: '',
+    },
+  ]);
+  const bytes = readFileSync(join(run, MANIFEST));
+  const begin = bytes.indexOf('"sig":"') + '"sig":"'.length;
+  const length = bytes.indexOf('"', begin) - begin;
+  assert.equal(length, 88);
+  let believed = 0;
+  for (let at = begin; at < begin + length; at += 1) {
+    const changed = Buffer.from(bytes);
+    // Most of what comes of it is in the alphabet of base64 still.
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    writeFileSync(join(run, MANIFEST), changed);
+    if ((await noticedBy(run, unguarded, at)) === null) believed += 1;
+    assert.notEqual(await noticedBy(run, { verifyRun }, at), null);
+  }
+  assert.ok(believed > length / 2, `${believed} of ${length}`);
 });
 
 test('bytes that are cut off, added, or all others', async (context: TestContext) => {

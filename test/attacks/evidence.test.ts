@@ -1,4 +1,4 @@
-/** Threat 2, swapped or edited evidence, and 16, files that are none: without the key of the run's signer. */
+/** Swapped or edited evidence, and files that are none: without the key of the run's signer. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import {

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decide } from '../../src/gate/decide.js';
-import { gather } from '../../src/gate/gate.js';
+import { type gate, gather } from '../../src/gate/gate.js';
 import { matrixDigest } from '../../src/matrix/digest.js';
 import type { Plan } from '../../src/plan/schema.js';
 import { MACHINE, trusted } from '../fixtures/gate-site.js';
-import { attacked, losing, requirement, tryGate } from './try-gate.js';
+import { attacked, losing, requirement, tryGate, tryUsage } from './try-gate.js';
+import { importWithout } from './without-guard.js';
 
 const widen = (plan: Plan): void => {
   plan.budgets = { prefill: 30, decode: 30 };
@@ -40,18 +41,33 @@ test('a run of wider budgets claims the digest of the matrix that is required', 
 test('a policy cannot name a matrix by a digest, which no plan proves', async (t) => {
   const site = await attacked(t);
   site.repository.git('checkout', '--quiet', 'main');
-  site.writeRules({ require: [{ matrix: 'fixture', digest: 'a'.repeat(64), machine: 'any' }] });
-  site.repository.commit('by digest');
-  await assert.rejects(site.gate(), /digest/);
+  site.writeRules({ require: [{ ...requirement, digest: 'a'.repeat(64) }] });
+  site.base = site.repository.commit('by digest');
+  site.repository.git('checkout', '--quiet', 'change');
+  site.repository.git('rebase', '--quiet', 'main');
+  site.head = site.repository.git('rev-parse', 'HEAD');
+  await site.run('of another digest');
+  // A policy that is not read strictly asks for a matrix that nobody ran, and is content with another.
+  await tryUsage(t, site.options(), /digest/, {
+    module: 'gate/policy',
+    guard: 'export const requirementSchema = z.strictObject(',
+    instead: 'export const requirementSchema = z.object(',
+  });
 });
 
 test('a policy with a control character in a path is refused as one', async (t) => {
   const site = await attacked(t);
   site.repository.git('checkout', '--quiet', 'main');
+  const lax = await importWithout<{ gate: typeof gate }>(t, 'gate/gate', {
+    module: 'gate/policy',
+    guard: '.regex(/^\\P{Cc}+$/u)',
+    instead: '',
+  });
   for (const rules of [{ trust: 'a\0b' }, { require: [{ ...requirement, file: 'a\0b' }] }]) {
     site.writeRules(rules);
     site.repository.commit('a path');
     await assert.rejects(site.gate(), { name: 'QualifyError', code: 'ERR_QUALIFY_POLICY', exitCode: 64 });
+    await assert.rejects(lax.gate(site.options()), (error: Error) => error.name !== 'QualifyError');
   }
 });
 

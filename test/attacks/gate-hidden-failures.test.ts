@@ -133,6 +133,18 @@ describe('a run is put where the gate does not look', () => {
       writeFileSync(join(site.manifests, name), 'x');
       await told(site, name);
     }
+    const silent = await importWithout<{ gate: typeof gate }>(
+      t,
+      'gate/gate',
+      { module: 'gate/find-runs', guard: 'if (entry.isSymbolicLink())', instead: 'if (false)' },
+      { module: 'gate/find-runs', guard: 'if (OTHER_ARCHIVE.test(entry.name))', instead: 'if (false)' },
+    );
+    const { evidence, result } = await silent.gate(site.options());
+    assert.deepEqual(
+      [result, evidence.map(({ path }) => path)],
+      ['pass', [join(site.manifests, 'good')]],
+      'nothing is said of them',
+    );
   });
 });
 
@@ -146,6 +158,12 @@ test('a failing answer to a challenge is held back: the decision says which ques
     reasons.map(({ code }) => code),
     ['unanswered'],
   );
+  const silent = await importWithout<{ decide: typeof decide }>(t, 'gate/decide', {
+    module: 'gate/decide',
+    guard: '...unanswered(input),',
+    instead: '',
+  });
+  assert.deepEqual(silent.decide({ ...input, challenges: [challenge] }).reasons, []);
   assert.match(reasons[0]?.message ?? '', /2026-11-29T11:00:00.000Z for [0-9a-f]{12} and fixture/);
   const run = input.runs[0]?.run;
   assert.ok(run);

@@ -1,4 +1,4 @@
-/** Threats 2 and 16: an index whose lines lead elsewhere or mean two things. Its author signs it, so that only its reader can refuse. */
+/** An index whose lines lead elsewhere or mean two things. Its author signs it, so that only its reader can refuse. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Threat 15: JSON that two parsers read differently, or that no parser should be made to read. */
+/** JSON that two parsers read differently, or that no parser should be made to read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statementSchema } from '../../src/manifest/statement.js';

@@ -1,5 +1,5 @@
 /**
- * Threat 17: text that others chose (titles, revisions, names of processes and stages, answers, keys of JSON) and that drives a terminal, a CI
+ * Text that others chose (titles, revisions, names of processes and stages, answers, keys of JSON) and that drives a terminal, a CI
  * service, a spreadsheet or a web page when it is shown. In every output that there is.
  */
 import assert from 'node:assert/strict';
@@ -18,22 +18,19 @@ import { renderGateText } from '../../src/gate/text.js';
 import { entrySchema } from '../../src/journal/entries.js';
 import { parseMatrix } from '../../src/matrix/parse.js';
 import { planSchema } from '../../src/plan/schema.js';
-import { renderBenchstat } from '../../src/report/benchstat.js';
 import type { ReportContext } from '../../src/report/context.js';
 import { renderCsv } from '../../src/report/csv.js';
 import { csvField, markdownText, plainText } from '../../src/report/escape.js';
-import { renderHtml } from '../../src/report/html/page.js';
-import { renderLlamaBenchJson, renderLlamaBenchSql } from '../../src/report/llama-bench.js';
+import { formats, type Render } from '../../src/report/formats.js';
 import { renderMarkdown } from '../../src/report/markdown.js';
 import { renderTable } from '../../src/report/table.js';
 import { judge } from '../../src/verdict/judge.js';
 import type { Verdict } from '../../src/verdict/schema.js';
-import { serializeVerdict } from '../../src/verdict/serialize.js';
 import { makeDecision } from '../fixtures/github-decision.js';
 import { sampleRun } from '../fuzz/sample-run.js';
 import { Home } from '../support/run-cli.js';
 import { linesOf, MANIFEST, writeLines } from './attack.js';
-import { importWithout } from './without-guard.js';
+import { copyWithout, type Guard, importWithout } from './without-guard.js';
 
 /** Clears the screen, sets its title, turns the text around, and gives a runner orders in each of the ways that it takes. */
 const HOSTILE = [
@@ -63,6 +60,22 @@ function commandsIn(output: string): string[] {
 /** Characters that a terminal obeys: all of C0 but the ends of lines and tabs, C1, and what turns text around. */
 const STEERING = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
+const lineFeeds = (text: string): string => text.replaceAll('\r\n', '\n');
+const HTML_OF_OTHERS = /<img src=x|<\/details> \[link\]/;
+
+/** What makes unsafe characters of others visible, wherever it is asked to. */
+const NO_ESCAPES: Guard = {
+  module: 'report/escape',
+  guard: 'text.replaceAll(unsafe,',
+  instead: 'text.replaceAll(/(?!)/gu,',
+};
+/** What makes markup of others text: it lets it through. What it was goes to a name that nobody asks for. */
+const noMarkup = (name: string): Guard => ({
+  module: 'report/escape',
+  guard: `export const ${name} = (text) => plainText(text)`,
+  instead: `export const ${name} = (text) => text; export const was_${name} = (text) => plainText(text)`,
+});
+
 const sample = await sampleRun({ rounds: 6 });
 
 /** The value with every text changed whose field others choose. */
@@ -90,53 +103,63 @@ function hostileReport(): { verdict: Verdict; context: ReportContext } {
     .map((entry) => poison(entry, /^(stages|name|requested|toolchain|cmake|message)$/));
   const machine = poison(sample.json('evidence/machine.json'), /^(model|kernel|distribution|governor)$/);
   const sealed = { indexSha256: 'a'.repeat(64), signer: sample.sealed.keyId };
+  const verdict = judge(plan, analyse(plan, entries));
+  // No plan takes such a name; benchstat's form shows no other text.
+  const name = `${verdict.matrix.name} ${HOSTILE}`;
   return {
-    verdict: judge(plan, analyse(plan, entries)),
+    verdict: { ...verdict, matrix: { ...verdict.matrix, name } },
     context: { plan, entries, machine, sealed, runFolder: `runs/${HOSTILE}` },
   };
 }
 
-const renderers: Record<string, (verdict: Verdict, context: ReportContext) => string | Promise<string>> = {
-  table: renderTable,
-  markdown: renderMarkdown,
-  HTML: renderHtml,
-  csv: renderCsv,
-  benchstat: renderBenchstat,
-  'llama-bench as JSON': renderLlamaBenchJson,
-  'llama-bench as SQL': renderLlamaBenchSql,
-  JSON: serializeVerdict,
-};
+const renderers = {
+  table: formats.table,
+  markdown: formats.markdown,
+  HTML: formats.html,
+  csv: formats.csv,
+  benchstat: formats.benchstat,
+  'llama-bench as JSON': formats['llama-bench-json'],
+  'llama-bench as SQL': formats['llama-bench-sql'],
+  JSON: formats.json,
+} satisfies Record<string, Render>;
 
 for (const [name, render] of Object.entries(renderers)) {
   test(`a report as ${name} steers neither terminal nor runner`, async () => {
     const { verdict, context } = hostileReport();
     const output = await render(verdict, context);
     const written = inert(output);
-    assert.doesNotMatch(written.replaceAll('\r\n', '\n'), STEERING);
+    assert.doesNotMatch(lineFeeds(written), STEERING);
     assert.deepEqual(commandsIn(written), []);
     // JSON leaves C1 and marks of direction as they are: what writes it does not.
-    if (!name.includes('JSON')) assert.doesNotMatch(output.replaceAll('\r\n', '\n'), STEERING);
-    if (name === 'HTML') assert.doesNotMatch(output, /<img src=x|<\/details> \[link\]/);
+    if (name.includes('JSON')) assert.match(output, STEERING);
+    else assert.doesNotMatch(lineFeeds(output), STEERING);
+    if (name === 'HTML') assert.doesNotMatch(output, HTML_OF_OTHERS);
     if (name.includes('JSON')) assert.deepEqual(JSON.parse(inert(output)), JSON.parse(output));
   });
 }
 
-test('without its guard, a table steers the terminal', async (context) => {
+test('without their guard, reports in every form steer the terminal and give orders', async (context) => {
   const report = hostileReport();
   assert.match(report.verdict.matrix.title, STEERING);
-  const noEscapes = {
-    module: 'report/escape',
-    guard: 'text.replaceAll(unsafe,',
-    instead: 'text.replaceAll(/(?!)/gu,',
-  };
-  const { renderTable: lax } = await importWithout<typeof import('../../src/report/table.js')>(
+  const { formats: lax } = await importWithout<typeof import('../../src/report/formats.js')>(
     context,
-    'report/table',
-    noEscapes,
+    'report/formats',
+    NO_ESCAPES,
+    noMarkup('htmlText'),
+    noMarkup('markdownText'),
   );
-  const output = lax(report.verdict, report.context);
-  assert.match(output, STEERING);
-  assert.ok(commandsIn(output).length > 0);
+  // Rows of CSV have no text that others choose freely: ids, arms and session are held to letters and digits by their schemas.
+  const { csv, ...forms } = lax;
+  assert.doesNotMatch(lineFeeds(csv(report.verdict, report.context)), STEERING);
+  for (const [name, render] of Object.entries(forms)) {
+    const output = await render(report.verdict, report.context);
+    assert.match(lineFeeds(output), STEERING, name);
+    assert.ok(commandsIn(output).length > 0, name);
+    if (name === 'html') assert.match(output, HTML_OF_OTHERS);
+    if (name === 'markdown') assert.match(output, /<img src=x onerror/);
+    // What writes the answer is a guard of its own, before which only what colours is spared.
+    assert.deepEqual(commandsIn(inert(output)), [], name);
+  }
 });
 
 test('a table breaks its lines where the text likes: only what writes them can keep a command from beginning one', () => {
@@ -181,25 +204,57 @@ test('a field of CSV is no formula', async (context) => {
     assert.ok(!line.split(',').some((field) => text.test(field) && Number.isNaN(Number(field))), line);
 });
 
-const gateRenderers: Record<string, (decision: GateDecision) => string> = {
+type GateRender = (decision: GateDecision) => string;
+const gateRenderers = {
   text: renderGateText,
-  Markdown: (decision) => renderSummary(decision),
+  Markdown: (of: GateDecision) => renderSummary(of),
   JUnit: renderJunit,
   CTRF: renderCtrf,
-};
+} satisfies Record<string, GateRender>;
+
+const hostileDecision = (): GateDecision =>
+  poison(
+    makeDecision('fail'),
+    /^(title|path|branch|detail|message|session|matrix|machine|id|arm|against|reason|signer|trust)$/,
+  );
+
+/** Where code and character data end, nothing of theirs goes on. */
+function markupOf(name: string, output: string): string {
+  return output.replaceAll(name === 'JUnit' ? /<!\[CDATA\[[\s\S]*?\]\]>/g : /`[^`\n]*`/g, '');
+}
+
 for (const [name, render] of Object.entries(gateRenderers)) {
   test(`a decision of the gate as ${name} steers neither terminal nor runner`, () => {
-    const free =
-      /^(title|path|branch|detail|message|session|matrix|machine|id|arm|against|reason|signer|trust)$/;
-    const output = render(poison(makeDecision('fail'), free));
+    const output = render(hostileDecision());
     assert.doesNotMatch(inert(output), STEERING);
     assert.deepEqual(commandsIn(inert(output)), []);
-    // Where code and character data end, nothing of theirs goes on.
-    const data = name === 'JUnit' ? /<!\[CDATA\[[\s\S]*?\]\]>/g : /`[^`\n]*`/g;
-    const markup = output.replaceAll(data, '');
-    if (name === 'Markdown' || name === 'JUnit') assert.doesNotMatch(markup, /<img/);
+    if (name === 'CTRF') assert.match(output, STEERING);
+    else assert.doesNotMatch(output, STEERING);
+    if (name === 'Markdown' || name === 'JUnit') assert.doesNotMatch(markupOf(name, output), /<img/);
   });
 }
+
+test('without their guards, decisions of the gate in every form steer the terminal and give orders', async (context) => {
+  const decision = hostileDecision();
+  const guards = [
+    NO_ESCAPES,
+    noMarkup('markdownText'),
+    { module: 'gate/junit', guard: ".replaceAll(']]>', ']] >')", instead: '' },
+  ];
+  const lax = copyWithout(context, ...guards);
+  const { renderGateText: text } = await lax<typeof import('../../src/gate/text.js')>('gate/text');
+  const { renderJunit: JUnit } = await lax<typeof import('../../src/gate/junit.js')>('gate/junit');
+  const { renderCtrf: CTRF } = await lax<typeof import('../../src/gate/ctrf.js')>('gate/ctrf');
+  const { renderSummary: summary } =
+    await lax<typeof import('../../src/gate/github/render.js')>('gate/github/render');
+  const renderers: typeof gateRenderers = { text, Markdown: (of) => summary(of), JUnit, CTRF };
+  for (const [name, render] of Object.entries(renderers)) {
+    const output = render(decision);
+    assert.match(output, STEERING, name);
+    assert.ok(commandsIn(output).length > 0, name);
+    if (name === 'Markdown' || name === 'JUnit') assert.match(markupOf(name, output), /<img/, name);
+  }
+});
 
 test('an error shows names of files and what they hold, and neither steers the terminal', async (context) => {
   const error = new QualifyError('ERR_QUALIFY_INVALID', `x holds ${HOSTILE}`, {

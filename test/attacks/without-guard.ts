@@ -55,6 +55,11 @@ function withImporters(paths: readonly string[]): Set<string> {
  * that a guard stands in and of those that import them; links lead to all others, which are the same modules as everywhere.
  */
 export async function importWithout<T>(t: TestContext, module: string, ...guards: Guard[]): Promise<T> {
+  return copyWithout(t, ...guards)<T>(module);
+}
+
+/** Makes such a copy; answers what imports modules from it. */
+export function copyWithout(t: TestContext, ...guards: Guard[]): <T>(module: string) => Promise<T> {
   const folder = mkdtempSync(join(scratchRoot, 'without-guard-'));
   t.after(() => removeFolder(folder));
   const sources = join(folder, 'dist', 'src');
@@ -75,5 +80,5 @@ export async function importWithout<T>(t: TestContext, module: string, ...guards
     }
     writeFileSync(path, pieces.join(instead));
   }
-  return (await import(pathToFileURL(join(sources, `${module}.js`)).href)) as T;
+  return async <T>(module: string) => (await import(pathToFileURL(join(sources, `${module}.js`)).href)) as T;
 }

@@ -1,6 +1,6 @@
 /** The documentation of formats is held against the schemas it describes. */
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { EXIT } from '../../src/exit-codes.js';
@@ -99,6 +99,24 @@ test('docs/fingerprint.md has the table of conditions as the code has it', async
   const text = await read('docs/fingerprint.md');
   const [, table = ''] = text.split('| field | what | class |\n|---|---|---|\n');
   assert.equal(table, fieldTable());
+});
+
+test('docs/threats.md names tests that there are for every threat, and every file of attacks', async () => {
+  const [met = ''] = (await read('docs/threats.md')).split('## Not covered');
+  const rows = met.split('\n').filter((line) => /^\| (?!attempt \|)/.test(line));
+  assert.ok(rows.length > 15);
+  const testsOf = (text: string): string[] =>
+    [...text.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path);
+  for (const row of rows) assert.ok(testsOf(row).length > 0, row);
+  const named = new Set(testsOf(met));
+  for (const path of named) await access(join(harnessFolder, path));
+  const attacks = (await readdir(join(harnessFolder, 'test/attacks'))).filter((name) =>
+    name.endsWith('.test.ts'),
+  );
+  assert.deepEqual(
+    attacks.filter((name) => !named.has(`test/attacks/${name}`)),
+    [],
+  );
 });
 
 test('links between the documents lead somewhere', async () => {

@@ -11,6 +11,7 @@ import {
   makePlan,
   verdictOf,
 } from '../../fixtures/journal.js';
+import { reports } from '../../fixtures/reports.js';
 
 /** The figures of the source pull request: 94.59 → 178.98 and 329.16 → 298.97 tok/s. */
 const seed = {
@@ -72,9 +73,12 @@ describe('the table', () => {
     }
   });
 
-  test('is at most 80 columns wide', () => {
-    for (const line of lines(text)) assert.ok(line.length <= 80, line);
-  });
+  for (const [kind, make] of Object.entries(reports)) {
+    test(`is at most 80 columns wide: ${kind}`, () => {
+      const { verdict: own, context: its } = make();
+      for (const line of lines(renderTable(own, its))) assert.ok(line.length <= 80, line);
+    });
+  }
 
   test('says where the time went', () => {
     assert.match(text, /time +moe_gate_up +6791\.6 -> 1661\.2 ms +4\.09x faster/);

@@ -6,6 +6,7 @@ import { type GateDecision, gateResults } from '../../../../src/gate/decision.js
 import { annotationLine, commandProperty, commandText } from '../../../../src/gate/github/command.js';
 import { renderGithub } from '../../../../src/gate/github/render.js';
 import { plainText } from '../../../../src/report/escape.js';
+import { importWithout } from '../../../attacks/without-guard.js';
 import {
   makeCell,
   makeDecision,
@@ -82,38 +83,103 @@ const ATTACKS = [
   '\u001b[2J\u001b]8;;https://evil.example\u0007PASS',
 ];
 
-test('nothing that others chose becomes a command, a tag, a link, a mention or a row', () => {
-  for (const attack of ATTACKS) {
-    const files = renderGithub(filled(attack));
-    const harmless = renderGithub(filled('harmless'));
-    for (const name of ['summary.md', 'comment.md'] as const) {
-      const [text, plain] = [files[name], harmless[name]];
-      assert.equal(text.split('\n').length, plain.split('\n').length, `${name} has other lines: ${attack}`);
-      const shown = text
-        .split('\n')
-        .slice(name === 'comment.md' ? 1 : 0)
-        .join('\n');
-      for (const line of shown.split('\n'))
-        assert.match(line, /^$|^(### |- [a-z ]+: |[A-Za-z\d*|<`])/, 'a list or a heading of another');
-      const marks = (of: string) => of.replaceAll(/`[^`\n]*`/g, '').replaceAll('<!-- -->', '');
-      const body = marks(shown);
-      assert.deepEqual(
-        body.match(/<[^>]*>/g) ?? [],
-        ['<details>', '<summary>', '</summary>', '</details>'],
-        attack,
-      );
-      assert.doesNotMatch(
-        shown.replaceAll(/`[^`\n]*`/g, ''),
-        /(?<!\\)\]\(|https?:\/\/|(^|[^&\w])@\w|www\./,
-        attack,
-      );
-      assert.equal(plainText(text.replaceAll('\n', '')), text.replaceAll('\n', ''));
-    }
+type Files = ReturnType<typeof renderGithub>;
+
+/** What must hold of the files of an attack, beside those of the same decision with a harmless word; by what it is about. */
+const checks = {
+  summary: (files: Files, harmless: Files, attack: string) =>
+    isText(files['summary.md'], harmless['summary.md'], attack),
+  comment: (files: Files, harmless: Files, attack: string) =>
+    // The first line is the marker, by which the comment is found again.
+    isText(afterFirst(files['comment.md']), afterFirst(harmless['comment.md']), attack),
+  annotations: (files: Files, harmless: Files, attack: string) => {
     const lines = files['annotations.txt'].trimEnd().split('\n');
     assert.equal(lines.length, harmless['annotations.txt'].trimEnd().split('\n').length);
-    for (const line of lines)
+    for (const line of lines) {
       assert.match(line, /^::(error|warning|notice) title=[^:,\r\n]*::[^\r\n]*$/, attack);
-    assert.equal(JSON.parse(files['check-run.json']).conclusion, 'failure');
+      assert.doesNotMatch(unescaped(line), /[\r\n]/, attack);
+    }
+  },
+  'check run': (files: Files, _: Files, attack: string) => {
+    const { conclusion, output } = JSON.parse(files['check-run.json']);
+    assert.equal(conclusion, 'failure');
+    assert.ok(output.annotations.length > 0);
+    for (const { path, title, message } of output.annotations)
+      for (const text of [output.title, path, title, message]) assert.equal(plainText(text), text, attack);
+  },
+} satisfies Record<string, (files: Files, harmless: Files, attack: string) => void>;
+
+const afterFirst = (text: string): string => text.slice(text.indexOf('\n') + 1);
+
+/** Markdown of the same lines, and in them no list, heading, element, link or mention of another. */
+function isText(shown: string, plain: string, attack: string): void {
+  const lines = shown.split('\n');
+  assert.equal(lines.length, plain.split('\n').length, `it has other lines: ${attack}`);
+  for (const line of lines)
+    assert.match(line, /^$|^(### |- [a-z ]+: |[A-Za-z\d*|<`])/, 'a list or a heading of another');
+  const outside = shown.replaceAll(/`[^`\n]*`/g, '');
+  assert.deepEqual(
+    outside.replaceAll('<!-- -->', '').match(/<[^>]*>/g) ?? [],
+    ['<details>', '<summary>', '</summary>', '</details>'],
+    attack,
+  );
+  assert.doesNotMatch(outside, /(?<!\\)\]\(|https?:\/\/|(^|[^&\w])@\w|www\./, attack);
+  assert.equal(plainText(lines.join('')), lines.join(''));
+}
+
+test('nothing that others chose becomes a command, a tag, a link, a mention or a row', () => {
+  const harmless = renderGithub(filled('harmless'));
+  for (const attack of ATTACKS) {
+    const files = renderGithub(filled(attack));
+    assert.match(files['comment.md'], /^<!-- qualify:[\w./-]* -->\n/);
+    for (const check of Object.values(checks)) check(files, harmless, attack);
+  }
+});
+
+/** Attacks that are aimed at each of them. In the JSON of a check run only what steers a terminal does harm. */
+const AIMED = {
+  summary: /<script|<img|@|\]\(|\n/,
+  comment: /<script|<img|@|\]\(|\n/,
+  annotations: /\n|%0A/,
+  'check run': /[\p{Cc}\u202e]/u,
+} satisfies Record<keyof typeof checks, RegExp>;
+
+test('without the escapes, attacks have their way in summary, comment, annotations and check run', async (context) => {
+  const { renderGithub: lax } = await importWithout<{ renderGithub: typeof renderGithub }>(
+    context,
+    'gate/github/render',
+    {
+      module: 'report/escape',
+      guard: 'export const markdownText = (text) => plainText(text)',
+      instead: 'export const markdownText = (text) => text; export const was = (text) => plainText(text)',
+    },
+    {
+      module: 'gate/github/command',
+      guard: "plainText(text).replaceAll('%', '%25').replaceAll('\\r', '%0D').replaceAll('\\n', '%0A')",
+      instead: 'text',
+    },
+    ...['title, 200', 'message, 4000', 'decision.policy.path, 200'].map((text) => ({
+      module: 'gate/github/check-run',
+      guard: `plainText(brief(${text}))`,
+      instead: `brief(${text})`,
+    })),
+  );
+  const harmless = lax(filled('harmless'));
+  for (const [name, check] of Object.entries(checks)) {
+    check(lax(filled('harmless')), harmless, 'harmless');
+    const succeed = ATTACKS.filter((attack) => {
+      try {
+        check(lax(filled(attack)), harmless, attack);
+        return false;
+      } catch (error) {
+        assert.ok(error instanceof assert.AssertionError, String(error));
+        return true;
+      }
+    });
+    context.diagnostic(`${name}: ${succeed.length} of ${ATTACKS.length}`);
+    const aimed = AIMED[name as keyof typeof AIMED];
+    for (const attack of ATTACKS.filter((text) => aimed.test(text)))
+      assert.ok(succeed.includes(attack), `${name}: ${attack}`);
   }
 });
 
