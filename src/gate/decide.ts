@@ -188,8 +188,8 @@ function unanswered({ challenges, runs }: GateInput): Reason[] {
     runs.flatMap(({ run }) => (run?.plan.challenge === undefined ? [] : [challengeSeed(run.plan.challenge)])),
   );
   return challenges
-    .filter((challenge) => !answered.has(challengeSeed(challenge)))
-    .map(({ head, matrix, issuedAt }) =>
+    .filter(({ challenge }) => !answered.has(challengeSeed(challenge)))
+    .map(({ challenge: { head, matrix, issuedAt } }) =>
       reason(
         'unanswered',
         `no run answers the challenge of ${issuedAt} for ${short(head)} and ${matrix.name}: what it came to is not known`,

@@ -12,6 +12,7 @@ import { buildPlan } from '../plan/build.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { seedOf } from '../plan/seed.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
+import { shellWord } from '../shell-word.js';
 import { type Asked, requireAnswer, requireInTime } from './answer-challenge.js';
 import { resolveArms } from './arm-builds.js';
 import { type Concluded, conclude } from './conclude.js';
@@ -103,7 +104,9 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
         const failure = await record(plan, revisions, runFolder, { ...options, progress });
         return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
       } catch (error) {
-        progress.note(`The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`);
+        progress.note(
+          `The run is not finished. To go on: qualify resume ${shellWord(options.out ?? runFolder)}`,
+        );
         throw error;
       }
     } finally {

@@ -1,6 +1,6 @@
 /** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
 import { existsSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   failuresOfLast,
@@ -29,11 +29,12 @@ import {
   parseJson,
   VERDICT_FILE,
 } from '../manifest/run-folder.js';
-import { noRun } from '../manifest/run-state.js';
+import { noRun, requireFolder } from '../manifest/run-state.js';
 import { verifyRun } from '../manifest/verify.js';
 import { planDigest } from '../plan/build.js';
 import { launchName, placesOf } from '../plan/launch-name.js';
 import { type Plan, planSchema } from '../plan/schema.js';
+import { shellWord } from '../shell-word.js';
 import { verdictSchema } from '../verdict/schema.js';
 import { requireKnownEvidence } from './known-evidence.js';
 
@@ -54,8 +55,7 @@ export interface UnfinishedRun {
  * not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
-  if (!(await stat(runFolder).catch(() => null))?.isDirectory())
-    throw noRun(`there is no run folder ${runFolder}`, runFolder, PLAN_FILE);
+  await requireFolder(runFolder, PLAN_FILE);
   if (!(await isThere(join(runFolder, PLAN_FILE))))
     throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
   const plan = parseJson(PLAN_FILE, await readRegular(runFolder, PLAN_FILE), planSchema);
@@ -127,7 +127,7 @@ async function isComplete(runFolder: string): Promise<QualifyError> {
     {
       exit: 'usage',
       where: runFolder,
-      hint: `qualify report ${runFolder} shows it; qualify run measures anew.`,
+      hint: `qualify report ${shellWord(runFolder)} shows it; qualify run measures anew.`,
     },
   );
 }

@@ -31,7 +31,7 @@ async function challenged(t: TestContext) {
 test('an answer to a challenge chooses what the matrix leaves no choice in', async (t) => {
   const { input, run, challenge } = await challenged(t);
   run.plan = planFor(run.plan, challenge, input);
-  const offered = { ...input, challenges: [challenge] };
+  const offered = { ...input, challenges: [{ path: 'challenge.json', challenge }] };
   assert.equal(decide(offered).result, 'pass');
   run.plan.prompts = run.plan.prompts.toReversed();
   await tryDecide(t, offered, 'other-challenge', {
@@ -46,7 +46,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
   input.policy.challenge = 'required';
   const answering = (asked: Challenge): GateInput => {
     run.plan = planFor(run.plan, asked, input);
-    return { ...input, challenges: [asked] };
+    return { ...input, challenges: [{ path: 'challenge.json', challenge: asked }] };
   };
   assert.equal(decide(answering(challenge)).result, 'pass');
   const guards = {
@@ -82,7 +82,7 @@ test("the answer to another pull request's challenge is offered", async (t) => {
 test('the seed was chosen, and a challenge put beside it', async (t) => {
   const { input, run, challenge } = await challenged(t);
   run.plan.challenge = challenge;
-  await tryDecide(t, { ...input, challenges: [challenge] }, 'other-challenge', {
+  await tryDecide(t, { ...input, challenges: [{ path: 'challenge.json', challenge }] }, 'other-challenge', {
     module: 'gate/judge-run',
     guard: 'run.plan.seed !== seed',
     instead: 'false',

@@ -141,7 +141,7 @@ test('a failing answer to a challenge is held back: the decision says which ques
   await site.run('good');
   const input = await gather(site.options());
   const challenge = site.challenge(input);
-  const { reasons } = decide({ ...input, challenges: [challenge] });
+  const { reasons } = decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] });
   assert.deepEqual(
     reasons.map(({ code }) => code),
     ['unanswered'],
@@ -150,7 +150,7 @@ test('a failing answer to a challenge is held back: the decision says which ques
   const run = input.runs[0]?.run;
   assert.ok(run);
   run.plan.challenge = challenge;
-  assert.deepEqual(decide({ ...input, challenges: [challenge] }).reasons, []);
+  assert.deepEqual(decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] }).reasons, []);
 });
 
 test('a cell that is not protected fails: it decides nothing, and is told', async (t) => {

@@ -38,6 +38,26 @@ test('a run that compares an engine with itself counts, and every text says what
   );
 });
 
+test('of a run of several arms only that of the change is said to be the engine that it is compared with', () => {
+  const warned = (arm: string) =>
+    decided(good, (input) => {
+      const run = firstRun(input);
+      const arms = run.statement.predicate.arms;
+      const [, head] = arms;
+      assert.ok(head?.build?.revision);
+      const { build } = structuredClone(head);
+      assert.ok(build);
+      build.revision.commit = 'd'.repeat(40);
+      arms.push({ ...head, name: 'step', build });
+      run.verdict.warnings.push({
+        code: 'same-engine',
+        message: `base and ${arm} build the same engine: this compares it with itself`,
+      });
+    });
+  assert.deepEqual(runCodes(warned('step')), []);
+  assert.deepEqual(runCodes(warned('head')), ['same-engine']);
+});
+
 test('a base that is not here is unknown, and nothing is said of where it lies', () => {
   const here = decided(good, ({ commits, base }) => {
     const facts = commits.get(base.commit);

@@ -11,6 +11,7 @@ import type { GateInput } from '../../../src/gate/input.js';
 import { renderJunit } from '../../../src/gate/junit.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import type { TrustedKey } from '../../../src/manifest/trust-policy.js';
+import type { Challenge } from '../../../src/plan/challenge.js';
 import { decided, policyWith, sharedSite } from '../../fixtures/gate-input.js';
 
 const site = await sharedSite();
@@ -48,6 +49,28 @@ test('what is missing is to be measured: the matrix as it is named, and the comm
     what: 'answer a challenge for this head (qualify challenge issues it) on any',
     command: 'qualify pr --challenge FILE --matrix matrices/fixture.yaml',
   });
+  const challenge = site.challenge(good, { expiresAt: '2026-12-01T11:00:00.000Z' });
+  const answered = (path: string, altered: Partial<Challenge> = {}) =>
+    nextOf(
+      decided(good, (input) => {
+        input.runs = [];
+        input.policy = policyWith(input, { challenge: 'required' });
+        input.challenges = [{ path, challenge: { ...challenge, ...altered } }];
+      }),
+    );
+  assert.deepEqual(answered('asked/the question.json'), {
+    what: 'answer the challenge for this head on any',
+    command: "qualify pr --challenge 'asked/the question.json' --matrix matrices/fixture.yaml",
+  });
+  const others: Partial<Challenge>[] = [
+    { head: 'd'.repeat(40) },
+    { policy: 'd'.repeat(64) },
+    { matrix: { ...challenge.matrix, name: 'other' } },
+    { expiresAt: good.decidedAt },
+  ];
+  for (const other of others)
+    assert.deepEqual(answered('asked/question.json', other), nextOf(asked), JSON.stringify(other));
+  assert.match(answered('$(id).json')?.command ?? '', / --challenge FILE /);
   const second = decided(good, (input) => {
     input.policy = policyWith(input, { require: [{ ...input.policy.require[0], machinesAtLeast: 2 }] });
   });
