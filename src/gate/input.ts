@@ -39,7 +39,7 @@ export interface FoundWaiver {
   failure: Reason | null;
 }
 
-export interface FoundChallenge {
+interface FoundChallenge {
   /** As it was given. */
   path: string;
   challenge: Challenge;
