@@ -41,6 +41,8 @@ that compares llama.cpp, as node-llama-cpp ships it, with the embedded engine.
 Where two folders hold a build (engine.node, or a program serve), or with
 --engine prebuilt, it writes a matrix of those two, and says what to fill in.
 With --engine simulated: one that measures nothing, to see how it all works.
+Only the first can be gated: a gate judges commits, and nobody knows of which
+commit a package or a folder is. Such a matrix is measured with qualify run.
 Nothing is overwritten without --force: when one file is there, none is written.
 In a git repository .gitignore gets the line .qualify/, where runs lie, once,
 unless it has lines about that folder already.

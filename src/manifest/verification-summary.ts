@@ -6,7 +6,13 @@ import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
 import { harnessVersion } from '../harness.js';
 import { MANIFEST_FILE } from './evidence-index.js';
-import { digestSchema, evidenceDigest, STATEMENT_TYPE, type Statement, subjectSchema } from './statement.js';
+import {
+  digestSchema,
+  evidenceDigest,
+  STATEMENT_TYPE,
+  type Statement,
+  statementSchema,
+} from './statement.js';
 
 export const SUMMARY_TYPE = 'https://slsa.dev/verification_summary/v1';
 /** An identifier, compared as a string. Who the verifier is, its key says. */
@@ -18,7 +24,7 @@ const referenceSchema = z.strictObject({ uri: z.string(), digest: digestSchema }
 
 export const summarySchema = z.strictObject({
   _type: z.literal(STATEMENT_TYPE),
-  subject: z.array(subjectSchema).min(1).max(1024),
+  subject: statementSchema.shape.subject,
   predicateType: z.literal(SUMMARY_TYPE),
   predicate: z.strictObject({
     verifier: z.strictObject({ id: z.string(), version: z.record(z.string(), z.string()) }),

@@ -8,7 +8,9 @@ import { gatePolicySchema } from '../gate/policy.js';
 import { waiverSchema } from '../gate/waiver.js';
 import { entrySchema } from '../journal/entries.js';
 import { statementSchema } from '../manifest/statement.js';
+import { testResultSchema } from '../manifest/test-result.js';
 import { trustPolicySchema } from '../manifest/trust-policy.js';
+import { summarySchema } from '../manifest/verification-summary.js';
 import { matrixSchema } from '../matrix/schema.js';
 import { challengeSchema } from '../plan/challenge.js';
 import { planSchema } from '../plan/schema.js';
@@ -29,6 +31,16 @@ export const documents = {
   statement: {
     title: 'Statement of a run: line 1 of qualification.intoto.jsonl',
     schema: statementSchema,
+    writtenBy: 'qualify',
+  },
+  'test-result': {
+    title: 'Test result of a run: line 2 of qualification.intoto.jsonl',
+    schema: testResultSchema,
+    writtenBy: 'qualify',
+  },
+  'verification-summary': {
+    title: 'Summary of a verification (SLSA VSA): qualify verify --attest',
+    schema: summarySchema,
     writtenBy: 'qualify',
   },
   verdict: { title: 'verdict.json', schema: verdictSchema, writtenBy: 'qualify' },
