@@ -12,7 +12,9 @@ const LEAST_BYTES = 4 * 2 ** 30;
 /** Whether it is memory from which engines may be started, and holds what tests write without pressing anybody. */
 function isRoomy(): boolean {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-  const [, , type, options = ''] = mounts.find((line) => line.split(' ')[1] === MEMORY)?.split(' ') ?? [];
+  // Of several in one place the last is seen.
+  const mount = mounts.map((line) => line.split(' ')).findLast(([, place]) => place === MEMORY);
+  const [, , type, options = ''] = mount ?? [];
   if (type !== 'tmpfs' || options.split(',').includes('noexec')) return false;
   const { bavail, bsize } = statfsSync(MEMORY);
   return Math.min(bavail * bsize, process.availableMemory()) >= LEAST_BYTES;
