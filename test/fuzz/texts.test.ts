@@ -1,15 +1,19 @@
 /** Lines and words: the index of the evidence, base64, keys, and values of options. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
+import fc from 'fast-check';
 import { percentUpTo, switchValue, wholeNumber } from '../../src/cli/options.js';
 import { parseHostOptions } from '../../src/engine/host-options.js';
 import { QualifyError } from '../../src/errors.js';
 import { decodeBase64 } from '../../src/manifest/base64.js';
 import { formatIndex, parseIndex } from '../../src/manifest/evidence-index.js';
-import { parsePublicKey, sshLine } from '../../src/manifest/public-key.js';
+import { parsePublicKey, publicKeyFromObject, sshLine } from '../../src/manifest/public-key.js';
+import { checkSsh } from '../../src/manifest/ssh-signature.js';
 import { parseCpuList } from '../../src/matrix/cpu-list.js';
-import { fuzzTest } from './fuzz.js';
-import { damagedText } from './mutations.js';
+import { fuzz, fuzzTest } from './fuzz.js';
+import { damagedBytes, damagedText } from './mutations.js';
 import { sampleRun } from './sample-run.js';
 
 const sample = await sampleRun();
@@ -63,6 +67,45 @@ fuzzTest(
     assert.equal(parsePublicKey(sshLine(key, 'c'), 'x.pub').keyId, key.keyId);
   },
 );
+
+const signed = Buffer.from(sample.read('qualification.intoto.jsonl'));
+const sshSignature = sample.read('qualification.intoto.jsonl.sig');
+const framed = (blob: Buffer): Buffer => Buffer.from(frame(blob.toString('base64')));
+const frame = (blob: string): string =>
+  `-----BEGIN SSH SIGNATURE-----\n${blob.replaceAll(/.{70}(?=.)/g, '$&\n')}\n-----END SSH SIGNATURE-----\n`;
+const sshBlob = Buffer.from(sshSignature.split('\n').slice(1, -2).join(''), 'base64');
+assert.equal(frame(sshBlob.toString('base64')), sshSignature);
+const beginnings = ['SSHSIG', 'ssh-ed25519', 'sha256', 'git', '-----END SSH SIGNATURE-----\n'];
+const damagedSignature = fc.oneof(
+  damagedBytes([sshSignature], beginnings),
+  damagedBytes([sshBlob], beginnings).map(framed),
+  // Bits of the signature itself, which ends the blob.
+  fc.nat(64 * 8 - 1).map((bit) => {
+    const blob = Buffer.from(sshBlob);
+    const at = blob.length - 1 - (bit >> 3);
+    blob[at] = (blob[at] ?? 0) ^ (1 << (bit & 7));
+    return framed(blob);
+  }),
+);
+fuzzTest(
+  "OpenSSH's signature: what is taken is the one text that the key signed, whether the frame is damaged or what is in it",
+  damagedSignature,
+  (bytes) => {
+    checkSsh(bytes, signed, publicKey);
+    assert.equal(bytes.toString('latin1'), sshSignature);
+  },
+);
+
+const p256 = publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'p256');
+test("OpenSSH's signature: none is taken of other bytes, or by a key of another kind", async (context) => {
+  for (const [message, key] of [
+    [signed.subarray(1), publicKey],
+    [signed, p256],
+  ] as const) {
+    const counts = await fuzz(context, damagedSignature, (bytes) => checkSsh(bytes, message, key));
+    assert.ok(counts.taken === 0 && counts.refused > 0, JSON.stringify(counts));
+  }
+});
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof InvalidArgumentError || error instanceof QualifyError;

@@ -74,6 +74,13 @@ const layerOf = (folder: string) => LAYERS.findIndex((layer) => layer.includes(f
 const files = sourceFiles();
 const imports = files.flatMap(importsOf);
 const ours = imports.filter(({ to }) => files.includes(join(source, to)));
+/** Files that run because one is imported, itself among them. */
+function reach(from: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(from)) return seen;
+  seen.add(from);
+  for (const next of ours) if (next.from === from && !next.typeOnly) reach(next.to, seen);
+  return seen;
+}
 const show = (list: Import[]) => list.map(({ from, to }) => `${from} -> ${to}`);
 
 describe('the architecture', () => {
@@ -113,13 +120,22 @@ describe('the architecture', () => {
     assert.deepEqual(show(wrong), []);
   });
 
+  it('lets nothing that verifies reach the network', () => {
+    const network = /^(node:)?(http|https|http2|net|tls|dgram|dns)(\/.*)?$/;
+    const connects = (reached: ReadonlySet<string>): Import[] =>
+      imports.filter(({ from, to, typeOnly }) => !typeOnly && reached.has(from) && network.test(to));
+    const own = files
+      .map((path) => relative(source, path))
+      .filter((path) => ['manifest', 'gate', 'report', 'verdict', 'analysis'].includes(folderOf(path)));
+    assert.deepEqual(show(connects(new Set(own))), []);
+    for (const entry of ['verify', 'verify-trusted', 'unpack', 'extract-archive'])
+      assert.deepEqual(show(connects(reach(`manifest/${entry}.ts`))), [], entry);
+    assert.ok(connects(reach('cli/run.ts')).length > 0, 'the checker sees what does');
+    const fetching = files.filter((path) => /\bfetch\(|\bWebSocket\b/.test(readFileSync(path, 'utf8')));
+    assert.deepEqual(fetching, []);
+  });
+
   it('never loads an addon in a session', () => {
-    const reach = (from: string, seen = new Set<string>()): Set<string> => {
-      if (seen.has(from)) return seen;
-      seen.add(from);
-      for (const next of ours) if (next.from === from && !next.typeOnly) reach(next.to, seen);
-      return seen;
-    };
     for (const entry of ['cli/run.ts', 'cli/pr.ts', 'cli/compare.ts', 'cli/switches.ts', 'cli/verify.ts']) {
       assert.equal(reach(entry).has('engine/addon-loader.ts'), false, entry);
     }
