@@ -37,7 +37,7 @@ const decimalSchema = z.string().regex(/^(0|[1-9]\d{0,19})$/);
 const keyIdSchema = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
 export const digestSchema = z.strictObject({ sha256: sha256Schema });
 
-export const subjectSchema = z.strictObject({
+const subjectSchema = z.strictObject({
   name: z.string(),
   digest: z.union([digestSchema, z.strictObject({ gitCommit: z.string().regex(/^[0-9a-f]{40}$/) })]),
 });
