@@ -1,7 +1,8 @@
+/** The one kind of error that a user can act on. All others are bugs and are thrown on. */
 import { EXIT, type ExitName } from './exit-codes.js';
 
 /** What a known failure carries besides its message. */
-export interface ErrorDetails {
+interface ErrorDetails {
   /** How the process exits. */
   exit: ExitName;
   /** The next thing to do, as a sentence or a command. */

@@ -8,7 +8,7 @@ export interface Place {
   col: number;
 }
 
-export interface YamlText {
+interface YamlText {
   /** Plain data; of a key that stands twice, the second. */
   value: unknown;
   /** What is wrong with the text though it can be read: keys that stand twice, and those that would vanish. */

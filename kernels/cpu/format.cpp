@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cpu/levels.h"
 #include "qk/half.h"
 
 namespace qk {
@@ -75,18 +76,17 @@ void decodeFp3(const std::byte* block, float* out) {
   }
 }
 
-// Levels of a nibble: magnitudes by its low three bits, bit 3 is the sign; the negative zero of code 8 is plain zero.
-using NibbleLevels = std::array<float, 16>;
-constexpr NibbleLevels kFp4Levels = {0, 1, 2, 3, 4, 6, 8, 10, 0, -1, -2, -3, -4, -6, -8, -10};
-constexpr NibbleLevels kMxfp4Levels = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+using NibbleLevels = LevelTable<float>;
+constexpr NibbleLevels kFp4Levels = levelTable<float>(magnitudesROCmFP4, 0);
+constexpr NibbleLevels kMxfp4Levels = levelTable<float>(magnitudesMXFP4, 0);
 
 // 16 bytes: low nibble of byte j is weight j, high nibble weight j + 16, so each scale belongs to one half of each
 // byte.
 void decodeNibbles(const std::byte* codes, const NibbleLevels& levels, float low, float high, float* out) {
   for (int j = 0; j < 16; ++j) {
     const auto pair = std::to_integer<unsigned>(codes[j]);
-    out[j] = levels[pair & 15u] * low;
-    out[j + 16] = levels[pair >> 4] * high;
+    out[j] = levels.of[pair & 15u] * low;
+    out[j + 16] = levels.of[pair >> 4] * high;
   }
 }
 

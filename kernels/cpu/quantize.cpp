@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cpu/levels.h"
 #include "cpu/quantize_q2_k.h"
 #include "qk/half.h"
 
@@ -57,9 +58,9 @@ struct SignedCodebook {
 };
 
 constexpr Fp2 kFp2;
-constexpr SignedCodebook<3, 4> kFp3 = {{0, 1, 2, 4}, {0.5f, 1.5f, 3}};
-constexpr SignedCodebook<4, 8> kFp4 = {{0, 1, 2, 3, 4, 6, 8, 10}, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 9}};
-constexpr SignedCodebook<4, 8> kMxfp4 = {{0, 1, 2, 3, 4, 6, 8, 12}, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10}};
+constexpr SignedCodebook<3, 4> kFp3 = {magnitudesROCmFP3, {0.5f, 1.5f, 3}};
+constexpr SignedCodebook<4, 8> kFp4 = {magnitudesROCmFP4, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 9}};
+constexpr SignedCodebook<4, 8> kMxfp4 = {magnitudesMXFP4, {0.5f, 1.5f, 2.5f, 3.5f, 5, 7, 10}};
 
 // Scales of all bytes and their float reciprocals.
 struct Scales {

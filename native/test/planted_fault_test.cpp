@@ -58,14 +58,16 @@ test::Setup paths(bool direct, bool stream, test::Setup setup = {}) {
 }
 
 // Each instruction set of this CPU, plan, path, chunk and number of threads, and the chunk that goes with it.
-std::vector<std::pair<test::Setup, std::int64_t>> otherWays() {
+std::vector<std::pair<test::Setup, std::int64_t>> otherWays([[maybe_unused]] qe::Fault fault) {
   std::vector<std::pair<test::Setup, std::int64_t>> ways;
 #ifdef __SANITIZE_ADDRESS__
-  // Which of them are together says nothing of who reads where: a few hold them all.
+  // Which of them are together says nothing of who reads where: a few hold them all. The portable kernels, slow beyond
+  // all others here, run with one fault: no fault is theirs, and the tests of exactness hold them to the rest.
   const std::vector<test::Setup> setups = {paths(false, true, {.threads = 3}), paths(true, false, {.grouped = false}),
                                            paths(true, true), paths(false, false)};
   const std::vector<std::int64_t> chunks = {37, 512, 64, 128};
-  const std::vector<qk::Isa> isas = {qk::Isa::portable, qk::Isa::avx2, qk::Isa::avx512, qk::bestIsa()};
+  const qk::Isa first = fault == faults().front() ? qk::Isa::portable : qk::bestIsa();
+  const std::vector<qk::Isa> isas = {first, qk::Isa::avx2, qk::Isa::avx512, qk::bestIsa()};
   for (std::size_t i = 0; i < setups.size(); ++i) {
     ways.emplace_back(setups[i], chunks[i]);
     if (qk::supported(isas[i])) ways.back().first.isa = isas[i];
@@ -134,7 +136,7 @@ TEST_CASE("a planted fault is the same to the bit on every instruction set, plan
   for (const qe::Fault fault : faults()) {
     CAPTURE(qe::faultName(fault));
     const Outcome expected = runWith(fault, prompt(kTokens));
-    for (const auto& [setup, chunk] : otherWays()) {
+    for (const auto& [setup, chunk] : otherWays(fault)) {
       CAPTURE(qk::name(setup.isa));
       CAPTURE(chunk);
       const Outcome other = runWith(fault, prompt(kTokens), setup, chunk);

@@ -38,7 +38,8 @@ interface CellAcross {
 export interface FieldAcross {
   field: string;
   word: string;
-  arm: string;
+  /** Arms of which just this is true, in the order of the first session. */
+  arms: string[];
   first: (string | null)[];
   second: (string | null)[];
 }
@@ -102,20 +103,17 @@ function differencesOf(
   const equal = [...new Set([...inOrder, ...names])].filter(
     (field) => classOf(field).class === 'equal' && !isExpected(field),
   );
-  const found = equal.flatMap((field) =>
-    arms.flatMap((arm): FieldAcross[] => {
+  return equal.flatMap((field) => {
+    // What arms share, such as the machine, is told once.
+    const told = new Map<string, FieldAcross>();
+    for (const arm of arms) {
       const [first, second] = [valuesOf(seen[0], arm, field), valuesOf(seen[1], arm, field)];
-      if (JSON.stringify(first) === JSON.stringify(second)) return [];
-      return [{ field, word: classOf(field).word, arm, first, second }];
-    }),
-  );
-  // What all arms share, such as the machine, is told once.
-  const told = new Set<string>();
-  return found.filter(({ arm: _arm, ...difference }) => {
-    const key = JSON.stringify(difference);
-    const isNew = !told.has(key);
-    told.add(key);
-    return isNew;
+      if (JSON.stringify(first) === JSON.stringify(second)) continue;
+      const key = JSON.stringify([first, second]);
+      const before = told.get(key)?.arms ?? [];
+      told.set(key, { field, word: classOf(field).word, arms: [...before, arm], first, second });
+    }
+    return [...told.values()];
   });
 }
 

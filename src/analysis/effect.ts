@@ -85,11 +85,14 @@ export function roundsStillNeeded(effect: LogEffect, margin: number): number | n
   if (have < fewestRounds) return fewestRounds - have;
   const distance = Math.abs(effect.centre - margin);
   const deviation = sampleDeviation(effect.perRound);
+  // No quantile with fewer rounds is below this one, so that most need not be found to see that they are too large.
+  const least = (1 - 1e-6) * tQuantile(1 - effect.level, mostRounds);
   for (
     let rounds = have + 2;
     rounds <= mostRounds;
     rounds = Math.max(rounds + 2, 2 * Math.ceil(rounds * 0.51))
   ) {
+    if ((least * deviation) / Math.sqrt(rounds) >= distance) continue;
     if ((tQuantile(1 - effect.level, rounds - 1) * deviation) / Math.sqrt(rounds) < distance)
       return rounds - have;
   }

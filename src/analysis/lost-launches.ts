@@ -66,9 +66,10 @@ export interface VoidRound {
 
 /** Every void round in order. A round that was void twice is there twice. */
 export function voidRounds(entries: readonly Entry[]): VoidRound[] {
+  const voids = entries.filter((entry) => entry.kind === 'void');
+  if (voids.length === 0) return [];
   const gone = new Set(lostLaunches(entries).map(({ launch }) => launch));
-  return entries.flatMap((entry): VoidRound[] => {
-    if (entry.kind !== 'void') return [];
+  return voids.map((entry) => {
     const { round, codes } = entry;
     const launches = entries.flatMap((one) =>
       one.kind === 'launch' && one.round === round && one.seq < entry.seq && !gone.has(one.launch)
@@ -76,7 +77,7 @@ export function voidRounds(entries: readonly Entry[]): VoidRound[] {
         : [],
     );
     for (const launch of launches) gone.add(launch);
-    return [{ round, launches, codes }];
+    return { round, launches, codes };
   });
 }
 

@@ -74,11 +74,16 @@ export function isSameEngine(plan: Plan, seen: Observations, arm: string, agains
 }
 
 /** A warning when it is so. */
-export function sameEngineWarnings(plan: Plan, seen: Observations, arm: string, against: string): Finding[] {
-  if (!isSameEngine(plan, seen, arm, against)) return [];
-  const message = `${against} and ${arm} build the same engine: this compares it with itself`;
-  return [finding('same-engine', message)];
-}
+export const sameEngineWarnings = (
+  plan: Plan,
+  seen: Observations,
+  arm: string,
+  against: string,
+): Finding[] => (isSameEngine(plan, seen, arm, against) ? [sameEngine(arm, against)] : []);
+
+/** The warning, by which it is also known in a verdict. */
+export const sameEngine = (arm: string, against: string): Finding =>
+  finding('same-engine', `${against} and ${arm} build the same engine: this compares it with itself`);
 
 /** Effective switches that differ though neither arm asks for them: defaults of one build are no property of the arm's name. */
 function unaskedDifferences(plan: Plan, base: Launch, head: Launch): Finding[] {

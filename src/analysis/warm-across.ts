@@ -79,7 +79,9 @@ export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[
   return [...new Set(later.map(({ arm }) => arm))].flatMap((arm) => {
     const own = later.filter((launch) => launch.arm === arm);
     const allowed = Math.log1p(own.length < 3 ? limits.warmGainOfFew : limits.warmGain);
-    const cold = Math.max(...gains.filter((launch) => launch.arm === arm).map((launch) => launch.fastestNovel));
+    const cold = Math.max(
+      ...gains.filter((launch) => launch.arm === arm).map((launch) => launch.fastestNovel),
+    );
     const beyond = own
       .filter(({ gain, samples }) => gain > excused(first) + allowed && samples > cold + allowed)
       .map(({ gain }) => gain);

@@ -22,7 +22,7 @@ export interface Wanted {
   rounds: number | undefined;
 }
 
-export type EarlierRun =
+type EarlierRun =
   | { kind: 'none' | 'unfinished' }
   | { kind: 'measured'; verdict: Verdict; failure: Failure | null };
 

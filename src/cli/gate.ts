@@ -44,10 +44,10 @@ output says first), 10 when a cell fails, 11 when one is undecided, 12 when
 evidence is missing, 13 to 15 when a run that counts was refused, 16 when
 evidence is missing and a run that was offered does not verify.
 
+An option that takes several (...) may also be given several times.
+
   qualify gate --head HEAD
   qualify gate --head $SHA --base origin/main --manifests incoming --json`;
-
-const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
 
 export function register(program: Command): void {
   program
@@ -59,10 +59,10 @@ export function register(program: Command): void {
       'where it is to be merged, and the rules are read (default: the main branch of origin)',
     )
     .option('--policy <file>', 'path of the policy below the root of the repository', POLICY_FILE)
-    .option('--manifests <folder>', `where runs are (repeatable; default: manifests and ${RUNS})`, collect)
-    .option('--waivers <folder>', 'where waivers are (repeatable; default: waivers)', collect)
-    .option('--challenge <file>', 'a challenge that was issued for this change (repeatable)', collect)
-    .option('--attestations <file>', 'summaries that verifiers signed (repeatable)', collect)
+    .option('--manifests <folder...>', `where runs are (default: manifests and ${RUNS})`)
+    .option('--waivers <folder...>', 'where waivers are (default: waivers)')
+    .option('--challenge <file...>', 'challenges that were issued for this change')
+    .option('--attestations <file...>', 'summaries that verifiers signed')
     .option('--repository <folder>', 'a folder of the repository', '.')
     .option('--policy-from-disk', 'take the rules from the working tree: for trying them out')
     .option('--json', 'print the decision as JSON')

@@ -9,25 +9,31 @@ export const IGNORE_FILE = '.gitignore';
 /** Every way to write it as a line of its own. */
 const WRITTEN = /^\/?\.qualify\/?\s*$/m;
 
-/** The file with the line at its end, whatever it is encoded in; null where it has one. */
-function withRunsIgnored(file: Buffer): Buffer | null {
-  const text = file.toString('latin1');
-  if (WRITTEN.test(text)) return null;
+/** A line about the folder, or about what is in it. The line at the end would undo what such lines except. */
+const SPOKEN_OF = /^!?(?:\*\*)?\/?\.qualify(?:\/|\s*$)/m;
+
+/** The file with the line at its end, whatever it is encoded in. */
+function withRunsIgnored(text: string, file: Buffer): Buffer {
   const line = `${text === '' || text.endsWith('\n') ? '' : '\n'}.qualify/\n`;
   return Buffer.concat([file, Buffer.from(line)]);
 }
 
+/** `left`: the file has lines of its own about the folder, and stays as it is. */
+type Ignored = 'added' | 'there' | 'left';
+
 /**
  * Adds the line, in a new file where there is none. A link is refused: git does not follow it either.
- * @returns whether something was written
  * @throws where something else than an ordinary file is in its place; what the system or `replaceFile` says
  */
-export async function ignoreRuns(root: string): Promise<boolean> {
+export async function ignoreRuns(root: string): Promise<Ignored> {
   const path = join(root, IGNORE_FILE);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) throw new Error('it is no ordinary file');
-  const file = withRunsIgnored(found === undefined ? Buffer.alloc(0) : readFileSync(path));
-  if (file === null) return false;
-  await replaceFile(path, file, found === undefined ? 0o644 : found.mode & 0o777);
-  return true;
+  const file = found === undefined ? Buffer.alloc(0) : readFileSync(path);
+  const text = file.toString('latin1');
+  if (WRITTEN.test(text)) return 'there';
+  if (SPOKEN_OF.test(text)) return 'left';
+  const mode = found === undefined ? 0o644 : found.mode & 0o777;
+  await replaceFile(path, withRunsIgnored(text, file), mode);
+  return 'added';
 }

@@ -8,6 +8,7 @@ import { sshLine } from '../manifest/public-key.js';
 import { loadSigningKey, prepareSigningKey } from '../manifest/signing-key.js';
 import { wrap } from '../report/wrap.js';
 import { tryGit } from '../revision/git.js';
+import { shellWord } from '../shell-word.js';
 import { IGNORE_FILE, ignoreRuns } from './ignore-runs.js';
 import {
   type EngineKind,
@@ -40,8 +41,11 @@ that compares llama.cpp, as node-llama-cpp ships it, with the embedded engine.
 Where two folders hold a build (engine.node, or a program serve), or with
 --engine prebuilt, it writes a matrix of those two, and says what to fill in.
 With --engine simulated: one that measures nothing, to see how it all works.
+Only the first can be gated: a gate judges commits, and nobody knows of which
+commit a package or a folder is. Such a matrix is measured with qualify run.
 Nothing is overwritten without --force: when one file is there, none is written.
-In a git repository .gitignore gets the line .qualify/, where runs lie, once.
+In a git repository .gitignore gets the line .qualify/, where runs lie, once,
+unless it has lines about that folder already.
 Then read docs/ci.md: the machine that measures needs some care.`;
 
 function pinnedAction(text: string): string {
@@ -87,7 +91,12 @@ async function init({ engine, action, force = undefined, json }: Options): Promi
 /** The files are there by now: what is in the way of this line is told and no failure. */
 async function triedToIgnore(root: string): Promise<boolean> {
   try {
-    return await ignoreRuns(root);
+    const ignored = await ignoreRuns(root);
+    if (ignored === 'left')
+      note(
+        `${IGNORE_FILE} speaks of .qualify already and stays as it is. Whether it leaves runs out: git check-ignore -v .qualify/runs/RUN`,
+      );
+    return ignored === 'added';
   } catch (error) {
     note(
       `Add the line .qualify/ to ${IGNORE_FILE}, which could not be changed: ${error instanceof Error ? error.message : error}`,
@@ -193,10 +202,6 @@ async function mainBranch(root: string): Promise<string> {
   if (current !== null && branches.every((name) => name === current)) return current;
   return ['main', 'master'].find((name) => branches.includes(name)) ?? 'main';
 }
-
-/** A name as one word of a POSIX shell. */
-const shellWord = (name: string): string =>
-  /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
 function toText({ files, next }: Written): string {
   return [

@@ -1,10 +1,10 @@
 /** `qualify oracle`: would the prompts of a matrix show that an engine is wrong? */
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { sha256 } from '../digest.js';
 import { EXIT } from '../exit-codes.js';
 import { narrow } from '../matrix/narrow.js';
 import { buildPlan } from '../plan/build.js';
+import { seedOf } from '../plan/seed.js';
 import { describeOracle } from '../report/oracle.js';
 import { runOracle } from '../session/oracle.js';
 import { promptsOfFile, promptsOfPlan } from '../session/oracle-prompts.js';
@@ -21,9 +21,6 @@ interface OracleFlags {
   wait?: true;
   json?: true;
 }
-
-/** As in a session: 64 hex digits are the seed itself, other text is hashed to one. */
-const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
 
 async function grade(name: string, flags: OracleFlags): Promise<void> {
   const { matrix, leftOut } = narrow(loadRealMatrix(name), flags.cell);

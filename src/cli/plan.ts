@@ -1,7 +1,6 @@
 /** `qualify plan`: what a matrix would run, in what order, how long and with how much disk. Runs nothing. */
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { sha256 } from '../digest.js';
 import { requirePeer } from '../engine/adapters/peer-package.js';
 import { QualifyError } from '../errors.js';
 import { loadMatrix } from '../matrix/load.js';
@@ -9,6 +8,7 @@ import { narrow } from '../matrix/narrow.js';
 import { switchWarnings } from '../matrix/switch-names.js';
 import { buildPlan, planDigest } from '../plan/build.js';
 import { estimate } from '../plan/estimate.js';
+import { seedOf } from '../plan/seed.js';
 import { describePlan } from '../report/plan.js';
 import { cellOption, wholeNumber } from './options.js';
 import { answer, answerJson } from './output.js';
@@ -21,9 +21,6 @@ interface PlanFlags {
 }
 
 const mostRounds = 96;
-
-/** As in a session: 64 hex digits are the seed itself, other text is hashed to one. */
-const seedOf = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text : sha256(text));
 
 /** What a run would stop at, where an arm is the peer's and its package is not there. */
 function missingPeer(engines: readonly string[]): string[] {

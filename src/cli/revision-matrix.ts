@@ -19,7 +19,7 @@ switches', and is not claimed.`;
 
 export const DEFAULT_MATRIX = 'prefill-short-pr';
 
-export interface RevisionMatrix {
+interface RevisionMatrix {
   matrix: Matrix;
   /** What to say of it when the session begins. */
   notices: string[];

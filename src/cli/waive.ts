@@ -4,9 +4,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type BaseRules, readBaseRules } from '../gate/base-rules.js';
 import { headOf, mainHas, repositoryAt, subjectOf } from '../gate/commits.js';
 import { WAIVER_ENDING } from '../gate/find-waivers.js';
-import { POLICY_FILE } from '../gate/policy.js';
+import { MOST_WAIVER_DAYS, POLICY_FILE } from '../gate/policy.js';
 import { requireWaivable } from '../gate/waivable.js';
-import { MOST_WAIVER_DAYS, signWaiver, waiverOf } from '../gate/waiver.js';
+import { signWaiver, waiverOf } from '../gate/waiver.js';
 import { unwritable, writeNew } from '../machine/write-new.js';
 import { makeFolder } from '../make-folder.js';
 import { loadSigningKey } from '../manifest/signing-key.js';
@@ -34,7 +34,7 @@ reaches cells that failed or stayed undecided, never a refusal, a run that does
 not verify, or evidence that is missing. The gate takes it from a key with the
 role "maintainer", and says WAIVED before anything else. What no gate could use
 by the rules of the base as they are now (a matrix or cell that they do not
-protect, a key that is no maintainer's) is not signed.
+protect, a longer time, a key that is no maintainer's) is not signed.
 
   qualify waive --head HEAD --matrix prefill-short-pr --cell 2048/2048 \\
     --reason 'slower until #647 lands' --expires 14d \\

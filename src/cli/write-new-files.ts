@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { link, lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { QualifyError } from '../errors.js';
+import { isThere } from '../machine/is-there.js';
 import { makeFolder } from '../make-folder.js';
 
 interface NewFile {
@@ -10,12 +11,6 @@ interface NewFile {
   path: string;
   text: string;
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
 
 /** @throws QualifyError ERR_QUALIFY_EXISTS (exit 64) that names every file which is there already */
 export async function refuseExisting(root: string, files: readonly NewFile[]): Promise<void> {

@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** How much of a log is kept. */
-export interface LogLimits {
+interface LogLimits {
   firstBytes: number;
   lastBytes: number;
 }

@@ -1,3 +1,4 @@
+/** What an engine is to a session: it is asked, it answers, it says what it is, and it is stopped. */
 import type { Answer, Witness } from '../journal/entries.js';
 
 /** A request for one completion, in the harness's words. */

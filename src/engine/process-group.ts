@@ -9,6 +9,7 @@ import { explainDiskFull } from '../disk-full.js';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
 import { groupMembers, processesWithVariable, processName } from '../machine/procfs.js';
+import { signalGroup } from '../machine/signal-group.js';
 import { EngineLog } from './engine-log.js';
 import { LAUNCH_VARIABLE } from './environment.js';
 
@@ -47,14 +48,6 @@ const running = new Set<ProcessGroup>();
 export function killAllGroups(): void {
   for (const group of running) group.kill();
 }
-
-const signalGroup = (group: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(-group, signal);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
-};
 
 export class ProcessGroup {
   readonly pid: number;

@@ -1,4 +1,6 @@
 /** The rules of the branch that a change is to be merged into. */
+
+import { shellWord } from '../shell-word.js';
 import { baseOf, branchOf } from './commits.js';
 import type { GateDecision } from './decision.js';
 import { policyFailed } from './policy-file.js';
@@ -36,6 +38,6 @@ export async function readBaseRules({
   throw policyFailed(
     rules.placeOf('base'),
     `base: the rules are for merges into "${rules.policy.base}", not into "${branch}" (${said})`,
-    `Say which base is meant: --base origin/${rules.policy.base}; or write base: ${branch} into the policy of that branch.`,
+    `Say which base is meant: --base ${shellWord(`origin/${rules.policy.base}`)}; or write base: ${branch} into the policy of that branch.`,
   );
 }

@@ -1,5 +1,6 @@
 /** The protected cells of the runs that count, each as its worst run has it, losing cell first. Pure. */
-import { type VerdictName, verdictNames } from '../verdict/schema.js';
+import { worseFirst } from '../verdict/refusal.js';
+import type { VerdictName } from '../verdict/schema.js';
 import { type GateCell, type GateResult, gateResults } from './decision.js';
 import type { VerifiedRun } from './input.js';
 import { comparisonsOf, protectedCells } from './judge-requirement.js';
@@ -27,12 +28,10 @@ export const worstResult = (results: readonly GateResult[]): GateResult =>
     'pass',
   );
 
-const rank = (verdict: VerdictName): number => verdictNames.indexOf(verdict);
-
 /** Negative when `a` is the worse: verdict first, then the slower, then as they come. */
 const losingFirst = (a: GateCell, b: GateCell): number =>
   gateResults.indexOf(b.result) - gateResults.indexOf(a.result) ||
-  rank(b.verdict) - rank(a.verdict) ||
+  worseFirst(a.verdict, b.verdict) ||
   (a.deltaPercent ?? Number.NEGATIVE_INFINITY) - (b.deltaPercent ?? Number.NEGATIVE_INFINITY) ||
   0;
 
@@ -54,7 +53,7 @@ function cellsOf({ index, run, arms, isOnlyAgainst }: CountingRun, requirement: 
     if (isOnlyAgainst && !STAYS.includes(cell.verdict)) return [];
     const comparisons = comparisonsOf(cell, arms, others);
     const [first] = comparisons.toSorted(
-      (a, b) => rank(b.verdict) - rank(a.verdict) || (a.effect?.ratio ?? 0) - (b.effect?.ratio ?? 0),
+      (a, b) => worseFirst(a.verdict, b.verdict) || (a.effect?.ratio ?? 0) - (b.effect?.ratio ?? 0),
     );
     if (first === undefined) return [];
     const { effect, arm, against, verdict, detail, reasons } = first;

@@ -17,6 +17,7 @@ import {
   type OfferedWaiver,
   type Reason,
   type RequirementResult,
+  reason,
 } from './decision.js';
 import type { GateInput } from './input.js';
 import { protectedCells } from './judge-requirement.js';
@@ -35,8 +36,6 @@ const EXITS: Record<Exclude<GateResult, 'refused'>, number> = {
   missing: EXIT.notMeasured,
   invalid: EXIT.invalid,
 };
-
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Decides. Deterministic: the same input gives the same document, to the byte. */
 export function decide(input: GateInput): GateDecision {
@@ -189,8 +188,8 @@ function unanswered({ challenges, runs }: GateInput): Reason[] {
     runs.flatMap(({ run }) => (run?.plan.challenge === undefined ? [] : [challengeSeed(run.plan.challenge)])),
   );
   return challenges
-    .filter((challenge) => !answered.has(challengeSeed(challenge)))
-    .map(({ head, matrix, issuedAt }) =>
+    .filter(({ challenge }) => !answered.has(challengeSeed(challenge)))
+    .map(({ challenge: { head, matrix, issuedAt } }) =>
       reason(
         'unanswered',
         `no run answers the challenge of ${issuedAt} for ${short(head)} and ${matrix.name}: what it came to is not known`,

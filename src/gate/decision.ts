@@ -129,6 +129,8 @@ export const gateDecisionSchema = z.strictObject({
 
 export type GateResult = z.infer<typeof gateResultSchema>;
 export type Reason = z.infer<typeof reasonSchema>;
+/** Why something is so, by its code. */
+export const reason = (code: string, message: string): Reason => ({ code, message });
 export type NextStep = z.infer<typeof nextStepSchema>;
 export type GateCell = z.infer<typeof gateCellSchema>;
 export type RequirementResult = z.infer<typeof requirementResultSchema>;

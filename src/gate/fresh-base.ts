@@ -2,6 +2,7 @@
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import { QualifyError } from '../errors.js';
+import { shellWord } from '../shell-word.js';
 import { commitsBehind } from './commits.js';
 import { belowRoot, type PolicyOnDisk, type Tip } from './tip.js';
 
@@ -22,7 +23,7 @@ export async function requireFreshBase(tip: Tip, file: PolicyOnDisk, base: strin
     where: file.path,
     hint:
       behind === null
-        ? `Give a base that ${tip.name} has: --base "$(git merge-base ${tip.name} HEAD_OF_THE_CHANGE)"`
+        ? `Give a base that ${tip.name} has: --base "$(git merge-base ${shellWord(tip.name)} HEAD_OF_THE_CHANGE)"`
         : 'Merge the branch into the change (or rebase the change), push, and ask for its new head.',
   });
 }

@@ -77,7 +77,7 @@ export async function gather(options: GateOptions): Promise<GateInput> {
     runs,
     waivers,
     merged: await mergedTrees(repository, base.commit, waivers, decidedAt),
-    challenges: options.challenges.map(readChallenge),
+    challenges: options.challenges.map((path) => ({ path, challenge: readChallenge(path) })),
   };
 }
 

@@ -39,6 +39,12 @@ export interface FoundWaiver {
   failure: Reason | null;
 }
 
+interface FoundChallenge {
+  /** As it was given. */
+  path: string;
+  challenge: Challenge;
+}
+
 /** What the repository says of a commit that a run names. */
 export interface CommitFacts {
   /** Git's tree; null when the repository does not have the commit. */
@@ -69,5 +75,5 @@ export interface GateInput {
   /** By commits that waivers are for: the tree that git makes of it and the base, where they merge without a conflict. */
   merged: ReadonlyMap<string, string>;
   /** Those that were issued. */
-  challenges: readonly Challenge[];
+  challenges: readonly FoundChallenge[];
 }

@@ -8,11 +8,10 @@ import { buildPlan, fairVoidShareOf } from '../plan/build.js';
 import { ontoRevisionsOf } from '../plan/from-matrix.js';
 import type { Plan } from '../plan/schema.js';
 import type { CellVerdict, Comparison } from '../verdict/schema.js';
-import type { Reason } from './decision.js';
+import { type Reason, reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
 import type { MachineClass, Requirement } from './policy.js';
 
-const reason = (code: string, message: string): Reason => ({ code, message });
 const BYTES_PER_GIB = 2n ** 30n;
 
 /** Why a run is not for the requirement; empty when it is. `arms` are those of the change. */

@@ -3,6 +3,7 @@
  * Pure.
  */
 
+import { sameEngine } from '../analysis/matching.js';
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
@@ -11,7 +12,7 @@ import { challengeSeed } from '../plan/challenge.js';
 import { followsFromMatrix } from '../plan/from-matrix.js';
 import { mayGate } from '../verdict/evidence-kind.js';
 import type { VerdictName } from '../verdict/schema.js';
-import type { Reason } from './decision.js';
+import { type Reason, reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
@@ -31,7 +32,6 @@ interface RunJudgement {
 export const STAYS: readonly VerdictName[] = ['fail', 'parity-failed'];
 
 const DAY_MS = 86_400_000;
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Judges one run by trust, kind, head, base, age and challenge. */
 export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
@@ -48,7 +48,7 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
   return {
     against: isBad ? [] : against,
     onlyAgainst: isBad ? against : null,
-    notes: [...head.notes, ...noteBase(input, run), ...noteEngine(run)],
+    notes: [...head.notes, ...noteBase(input, run), ...noteEngine(run, head.arms)],
     arms: head.arms,
   };
 }
@@ -172,9 +172,12 @@ function noteBase({ head, commits }: GateInput, { statement }: VerifiedRun): Rea
   return [reason('base-not-in-head', message)];
 }
 
-/** A pass of what changes no engine is one; who reads it shall know that nothing of an engine was compared. */
-const noteEngine = ({ verdict }: VerifiedRun): Reason[] =>
-  verdict.warnings.filter(({ code }) => code === 'same-engine');
+/** A pass of what changes no engine is one; who reads it shall know that nothing of an engine was compared. Other arms decide nothing here. */
+function noteEngine({ statement, verdict }: VerifiedRun, arms: readonly string[]): Reason[] {
+  const against = referenceOf(statement)?.name ?? '';
+  const own = arms.map((arm) => sameEngine(arm, against).message);
+  return verdict.warnings.filter(({ code, message }) => code === 'same-engine' && own.includes(message));
+}
 
 function judgeAge({ policy, decidedAt }: GateInput, run: VerifiedRun): Reason[] {
   const times = [run.statement.predicate.startedAt, endOf(run)].map((time) => Date.parse(time));
@@ -191,7 +194,7 @@ function judgeChallenge(input: GateInput, run: VerifiedRun): Reason[] {
       : [];
   const other = (message: string): Reason[] => [reason('other-challenge', message)];
   const seed = challengeSeed(challenge);
-  const wasIssued = input.challenges.some((issued) => challengeSeed(issued) === seed);
+  const wasIssued = input.challenges.some((issued) => challengeSeed(issued.challenge) === seed);
   if (!wasIssued && input.policy.challenge === 'required')
     return other('the challenge that it answers is none of those that were issued (--challenge)');
   if (run.plan.seed !== seed) return other('its seed does not follow from its challenge');

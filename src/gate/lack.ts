@@ -1,6 +1,6 @@
 /** What a requirement lacks where too few runs count for it, and why those that were offered do not. Pure. */
 import { counted } from '../counted.js';
-import type { GateCell, Reason } from './decision.js';
+import { type GateCell, type Reason, reason } from './decision.js';
 import { countDistinct } from './distinct-machines.js';
 import type { Offer } from './offers.js';
 import type { Requirement } from './policy.js';
@@ -14,8 +14,6 @@ export interface Lack {
   /** Machines that speak, each by a key of its own. */
   machines: number;
 }
-
-const reason = (code: string, message: string): Reason => ({ code, message });
 
 /** Null when enough machines speak. `cells` are those that are judged, also by runs that count with what failed in them only. */
 export function lackOf(

@@ -1,6 +1,7 @@
 /** What to do about a requirement that does not hold: in one line, and the command for it where there is one. Pure. */
 import { short } from '../digest.js';
 import type { Matrix } from '../matrix/schema.js';
+import { shellWord } from '../shell-word.js';
 import type { GateCell, GateResult, NextStep } from './decision.js';
 import type { GateInput } from './input.js';
 import type { Lack } from './lack.js';
@@ -15,7 +16,7 @@ interface Judged {
   lack: Lack | null;
 }
 
-type Input = Pick<GateInput, 'policy' | 'source' | 'trust' | 'head' | 'base' | 'decidedAt'>;
+type Input = Pick<GateInput, 'policy' | 'source' | 'trust' | 'head' | 'base' | 'challenges' | 'decidedAt'>;
 
 /** Null where it holds. */
 export function nextStepOf(judged: Judged, input: Input): NextStep | null {
@@ -31,7 +32,7 @@ export function nextStepOf(judged: Judged, input: Input): NextStep | null {
     case 'invalid':
       if (trust.expires !== undefined && Date.parse(trust.expires) < Date.parse(decidedAt))
         return { what: `give ${source.trust} of ${base.branch} a later "expires"`, command: null };
-      return lackingTrust(judged, input) ?? again(where(requirement, lack?.machines ?? 0, policy));
+      return lackingTrust(judged, input) ?? again(where(requirement, lack?.machines ?? 0, input));
     case 'refused':
       if (cells.some(({ verdict }) => verdict === 'parity-failed'))
         return { what: `the outputs differ: ${push}`, command: null };
@@ -48,30 +49,48 @@ export function nextStepOf(judged: Judged, input: Input): NextStep | null {
   }
 }
 
-function where({ machine }: Requirement, machines: number, { challenge }: GateInput['policy']): string {
+function where(requirement: Requirement, machines: number, input: Input): string {
+  const { machine } = requirement;
   const place = machines === 0 ? `on ${machine}` : `on another machine of ${machine}, with a key of its own`;
-  return challenge === 'required'
+  if (input.policy.challenge !== 'required') return `measure the change ${place}`;
+  return toAnswer(requirement, input) === undefined
     ? `answer a challenge for this head (qualify challenge issues it) ${place}`
-    : `measure the change ${place}`;
+    : `answer the challenge for this head ${place}`;
 }
 
-/** A word of a command that people paste; a name that a shell takes for more than a name is left for them to fill in. */
-const word = (text: string, instead: string): string => (/^[\w.][\w.+/@:-]*$/.test(text) ? text : instead);
+/** The challenge, of those that were given, whose answer would count if it began now: the last one. */
+function toAnswer({ matrix }: Requirement, { challenges, head, source, decidedAt }: Input) {
+  return challenges.findLast(
+    ({ challenge }) =>
+      challenge.head === head.commit &&
+      challenge.matrix.name === matrix &&
+      challenge.policy === source.sha256 &&
+      Date.parse(challenge.expiresAt) > Date.parse(decidedAt),
+  );
+}
 
-function measure({ requirement, matrix }: Judged, { policy, head, base }: Input): string {
+/** A word of a command that people paste; a name that a shell takes for more than words is left for them to fill in. */
+const word = (text: string, instead: string): string =>
+  /^[\w./][\w .+/@:-]*$/.test(text) ? shellWord(text) : instead;
+
+function measure({ requirement, matrix }: Judged, input: Input): string {
+  const { policy, head, base } = input;
   const { file, rounds } = requirement;
   const named = file === undefined ? requirement.matrix : word(file, 'FILE');
-  if (policy.challenge === 'required')
-    return `qualify pr --challenge FILE${file === undefined ? '' : ` --matrix ${named}`}`;
+  if (policy.challenge === 'required') {
+    const challenge = word(toAnswer(requirement, input)?.path ?? '', 'FILE');
+    return `qualify pr --challenge ${challenge}${file === undefined ? '' : ` --matrix ${named}`}`;
+  }
   // A run may stop at its first look, which has fewer rounds than count here.
   const isShort = (matrix.protocol.looks[0] ?? 0) < rounds;
   const commits = `--base ${short(base.commit)} --head ${short(head.commit)}`;
   return `qualify pr --matrix ${named} ${commits}${isShort ? ` --rounds ${rounds}` : ''}`;
 }
 
-function waive({ requirement, result, cells }: Judged, { head }: Input): string {
+function waive({ requirement, result, cells }: Judged, { policy, head }: Input): string {
   const cell = word(cells.find((one) => one.result === result)?.id ?? '', 'CELL');
-  const terms = '--reason WHY --expires 14d --out waivers/NAME.waiver.json';
+  const days = Math.min(14, policy.maxWaiverDays);
+  const terms = `--reason WHY --expires ${days}d --out waivers/NAME.waiver.json`;
   return `qualify waive --head ${short(head.commit)} --matrix ${requirement.matrix} --cell ${cell} ${terms}`;
 }
 

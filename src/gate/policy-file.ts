@@ -11,18 +11,11 @@ import { type GatePolicy, gatePolicySchema } from './policy.js';
 const MOST_BYTES = 2 ** 20;
 
 /** `at` is the place in the file, where there is a nearer one than `where`. */
-export const policyFailed = (
-  where: string,
-  message: string,
-  hint?: string,
-  cause?: unknown,
-  at = where,
-): QualifyError =>
+export const policyFailed = (where: string, message: string, hint?: string, at = where): QualifyError =>
   new QualifyError('ERR_QUALIFY_POLICY', `${where}: ${message}`, {
     exit: 'usage',
     where: at,
     hint: hint ?? 'docs/gate.md has every field; docs/examples/policies has policies that work.',
-    cause,
   });
 
 /** A policy, and where each of its fields stands. */
@@ -42,7 +35,7 @@ export function readPolicy(bytes: Buffer, where: string): ReadPolicy {
   const refuse = (faults: readonly Placed[]): QualifyError => {
     const lines = placedLines(faults, where);
     const [first = where] = lines.map((line) => /^:\d+:\d+/.exec(line.slice(where.length))?.[0] ?? '');
-    return policyFailed(where, `is no policy:${listFaults(lines)}`, undefined, undefined, where + first);
+    return policyFailed(where, `is no policy:${listFaults(lines)}`, undefined, where + first);
   };
   const text = decodeUtf8(bytes);
   if (text === null) throw policyFailed(where, 'is not UTF-8', 'Save the file as UTF-8.');
@@ -81,6 +74,13 @@ export function parseTrust(bytes: Buffer, where: string): TrustPolicy {
     return parseTrustPolicy(bytes, where);
   } catch (cause) {
     if (!(cause instanceof QualifyError)) throw cause;
-    throw policyFailed(where, cause.message, cause.hint, cause, cause.where);
+    // It names the file itself.
+    const { message, hint, where: at = where } = cause;
+    throw new QualifyError('ERR_QUALIFY_POLICY', message, {
+      exit: 'usage',
+      where: at,
+      ...(hint !== undefined && { hint }),
+      cause,
+    });
   }
 }

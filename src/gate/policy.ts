@@ -39,6 +39,9 @@ export const requirementSchema = z.strictObject({
   machinesAtLeast: z.int().min(1).default(1),
 });
 
+/** The longest that a waiver may be in force by any policy, in days. */
+export const MOST_WAIVER_DAYS = 366;
+
 export const gatePolicySchema = z.strictObject({
   schemaVersion: z.literal(1),
   title: z.string().max(200).optional(),
@@ -49,6 +52,8 @@ export const gatePolicySchema = z.strictObject({
   /** By how many commits the base of a run may be behind that branch. */
   baseDrift: z.int().min(0).default(0),
   maxAgeDays: z.number().positive().default(14),
+  /** For how long a waiver may be in force, from its issue to its end. */
+  maxWaiverDays: z.int().min(1).max(MOST_WAIVER_DAYS).default(MOST_WAIVER_DAYS),
   /** `required`: a run must answer a challenge that was issued for this head, base, matrix and policy. */
   challenge: z.enum(['optional', 'required']).default('optional'),
   /**

@@ -1,6 +1,7 @@
 /** Whether a waiver could ever be used by the rules of the base, before somebody signs it. Pure. */
 import { QualifyError } from '../errors.js';
 import { cellId } from '../matrix/cell-id.js';
+import { shellWord } from '../shell-word.js';
 import { suggest } from '../suggest.js';
 import type { BaseRules } from './base-rules.js';
 import type { GateInput } from './input.js';
@@ -38,12 +39,13 @@ export function requireWaivable(
   const cells = [...new Set(required.flatMap((one) => (one.matrix === name ? one.cells : [])))];
   if (!cells.includes(cell))
     throw refused(`the policy protects no cell "${cell}" of ${name}`, choice(cell, cells, `It protects`));
-  const judged = { head, decidedAt, trust, attestations: [], merged: new Map<string, string>() };
+  const judged = { policy, head, decidedAt, trust, attestations: [], merged: new Map<string, string>() };
   const [against] = judgeWaiver(judged, waiver);
   if (against === undefined) return;
   const otherKey = `Sign with a key that ${source.trust} of ${base.branch} calls a maintainer (--key NAME)`;
-  const orAdded = `${otherKey}, or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${source.trust}`;
+  const orAdded = `${otherKey}, or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${shellWord(source.trust)}`;
   const remedies: Readonly<Record<string, string>> = {
+    'waiver-term': `Sign it for a shorter time: --expires ${policy.maxWaiverDays}d`,
     'policy-expired': `Have a ${source.trust} merged into ${base.branch} with a later "expires".`,
     'unknown-key': orAdded,
     'wrong-role': orAdded,

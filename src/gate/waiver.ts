@@ -19,9 +19,6 @@ import { nameSchema } from '../matrix/schema.js';
 /** An identifier, compared as a string; nothing is fetched from it. */
 const WAIVER_TYPE = 'https://github.com/qualify-dev/qualify/attestation/waiver/v1';
 
-/** Longest time that a waiver may be in force, in days. */
-export const MOST_WAIVER_DAYS = 366;
-
 const hashSchema = z.string().regex(/^[0-9a-f]{40}$/);
 
 export const waiverSchema = z.strictObject({

@@ -3,7 +3,8 @@ import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import { plantedText } from '../matrix/planted.js';
 import { plainText } from '../report/escape.js';
-import { labelled, wrap } from '../report/wrap.js';
+import { labelled, wrap, wrapWhole } from '../report/wrap.js';
+import { shellWord } from '../shell-word.js';
 import { signedPercent } from '../verdict/percent.js';
 import { verdictNames } from '../verdict/schema.js';
 import type { GoodLine } from './run-line.js';
@@ -174,11 +175,11 @@ function notes({ selection: { bad, leftOut }, machine, running }: History): stri
   return [
     ...wrap(plainText([whose, ...left].join('; ')), width),
     ...unfinished.flatMap(({ folder }) =>
-      wrap(
+      wrapWhole(
         plainText(
           running.has(folder)
             ? `${folder} is still running.`
-            : `${folder} did not come to its end. To go on: qualify resume ${folder}`,
+            : `${folder} did not come to its end. To go on: qualify resume ${shellWord(folder)}`,
         ),
         width,
       ),

@@ -1,16 +1,15 @@
 /** Looks for run folders, and takes the stamp by which a changed one is noticed. */
 import { lstatSync, readdirSync } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../digest.js';
+import { isThere } from '../machine/is-there.js';
 import { MANIFEST_FILE, readRegular } from '../manifest/evidence-index.js';
 import { JOURNAL_FILE, PLAN_FILE } from '../manifest/run-folder.js';
 
-const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
-
 async function isRun(folder: string): Promise<boolean> {
   for (const file of [MANIFEST_FILE, PLAN_FILE, JOURNAL_FILE])
-    if (await exists(join(folder, file))) return true;
+    if (await isThere(join(folder, file))) return true;
   return false;
 }
 

@@ -1,3 +1,4 @@
+/** The lines of a journal: everything that was observed, in order. */
 import { z } from 'zod';
 import { nameSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';
@@ -8,7 +9,7 @@ const ms = z.number().min(0);
 const count = z.int().min(0);
 
 /** A file of the evidence folder, by path relative to the run folder. */
-export const evidenceSchema = z.strictObject({ path: z.string(), sha256: sha256Schema });
+const evidenceSchema = z.strictObject({ path: z.string(), sha256: sha256Schema });
 
 /** A commit, or a tree that is not one. A dirty tree has `commit: null` and is never called a commit. */
 export const revisionSchema = z.strictObject({
@@ -22,7 +23,7 @@ export const revisionSchema = z.strictObject({
 });
 
 /** What the engine says it is: the witnesses of `/props`. */
-export const witnessSchema = z.strictObject({
+const witnessSchema = z.strictObject({
   nonce: z.string(),
   buildDigest: z.string(),
   modelSha256: sha256Schema,

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
+import { signalGroup } from '../machine/signal-group.js';
 import { parseSuiteLine, type SuiteLine } from './lines.js';
 
 /** What the program itself says with its exit code. */
@@ -25,15 +26,6 @@ const broken = (binary: string, message: string, cause?: unknown): QualifyError 
     cause,
   });
 
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
 /**
  * Runs the program to its end; `onLine` sees every line as it comes.
  * @throws ERR_QUALIFY_KERNEL_SUITE (exit 15) when it crashes or prints what is no line of its own; the reason of
@@ -47,7 +39,7 @@ export async function runSuite(
   options.signal?.throwIfAborted();
   const child = spawn(binary, arguments_, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const unguard = child.pid === undefined ? () => {} : guardGroup(child.pid);
-  const end = () => endGroup(child.pid);
+  const end = () => signalGroup(child.pid, 'SIGKILL');
   process.once('exit', end);
   options.signal?.addEventListener('abort', end, { once: true });
   const lines: SuiteLine[] = [];

@@ -18,12 +18,19 @@ export class ForeignTicks {
 
   /** The counters as they are told, of readings at which `foreign` ticks were run by others since the machine was started. */
   tell(others: Others, foreign: number): Others {
+    const told = this.foresee(others, foreign);
+    for (const [at, { pid, name, cpuTicks: read }] of others.entries())
+      this.#known.set(pid, { name, read, told: told[at]?.cpuTicks ?? read, foreign });
+    return told;
+  }
+
+  /** What `tell` would answer. Only one reading of those that are taken at one moment may be told, as each allows a rise. */
+  foresee(others: Others, foreign: number): Others {
     return others.map(({ pid, name, cpuTicks }) => {
       const known = this.#known.get(pid);
       // A smaller count is another process under the same number.
       const isNew = known === undefined || known.name !== name || cpuTicks < known.read;
       const told = isNew ? cpuTicks : known.told + credible(cpuTicks - known.read, foreign - known.foreign);
-      this.#known.set(pid, { name, read: cpuTicks, told, foreign });
       return { pid, name, cpuTicks: told };
     });
   }

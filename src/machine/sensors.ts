@@ -4,7 +4,7 @@ import { list, readText } from './fingerprint.js';
 import type { KeptFiles } from './kept-files.js';
 
 /** Files that exist on this machine; they are looked for once. */
-export interface Sensors {
+interface Sensors {
   /** Clock by CPU, kHz; none where there is no scaling, as in virtual machines. */
   clocks: string[];
   /** Of the CPU, thousandths of a degree Celsius. */

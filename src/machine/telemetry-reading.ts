@@ -27,6 +27,9 @@ const READINGS_BETWEEN_WHOLE = 5;
 type Counters = Omit<TelemetrySample, 'others' | 'gpuUsers'>;
 type Others = NonNullable<TelemetrySample['others']>;
 
+/** Ticks that neither the engine nor the harness ran. */
+const foreignOf = ({ busyTicks, ownTicks }: Counters): number => busyTicks - ownTicks;
+
 /**
  * Reads the machine beside the engine's group. It may not cost what it is there to notice: it looks once for what there is to read, keeps
  * the files open until `close`, and reads all processes at both ends, and in between only when somebody unknown works.
@@ -35,8 +38,8 @@ export class TelemetryReader {
   readonly #beganAt = performance.now();
   readonly #group: number;
   readonly #own: readonly number[];
-  readonly #files = new KeptFiles();
-  readonly #processes = new ProcessTable(this.#files);
+  readonly #files: KeptFiles;
+  readonly #processes: ProcessTable;
   readonly #sensors = findSensors();
   readonly #ticks = new ForeignTicks();
   readonly #asksForDevices: boolean;
@@ -50,10 +53,17 @@ export class TelemetryReader {
   #wasUnexplained = true;
 
   /** `own` are the harness and the telemetry: neither the engine nor others. `asksForDevices` where somebody can hold one. */
-  constructor(group: number, own: readonly number[], asksForDevices = hasComputeDevice()) {
+  constructor(
+    group: number,
+    own: readonly number[],
+    asksForDevices = hasComputeDevice(),
+    files = new KeptFiles(),
+  ) {
     this.#group = group;
     this.#own = own;
     this.#asksForDevices = asksForDevices;
+    this.#files = files;
+    this.#processes = new ProcessTable(files);
   }
 
   /** The first reading. Nothing is timed before it is done, so its counters are read last: what comes after them is the launch's. */
@@ -71,11 +81,15 @@ export class TelemetryReader {
   next(last: boolean): TelemetrySample {
     const counters = this.#readCounters();
     const suspects = this.#statsOf(this.#suspects).map(otherOf);
-    const sample =
-      suspects.length === 0 ? counters : { ...counters, ...this.#told({ others: suspects }, counters) };
+    const isLooked = suspects.length > 0;
     this.#sinceWhole += 1;
-    const whole = this.#isWholeDue(sample) || last;
-    this.#before = whole ? { ...counters, ...this.#told(this.#readProcesses(), counters) } : sample;
+    // What they are told in the end may be another reading of theirs, so it is only looked ahead to here.
+    const seen = isLooked
+      ? { ...counters, others: this.#ticks.foresee(suspects, foreignOf(counters)) }
+      : counters;
+    const whole = this.#isWholeDue(seen) || last;
+    const found = whole ? this.#readProcesses() : isLooked && { others: suspects };
+    this.#before = found ? { ...counters, ...this.#told(found, counters) } : counters;
     return this.#before;
   }
 
@@ -91,8 +105,8 @@ export class TelemetryReader {
   }
 
   /** Who else is there, with what they can have run. */
-  #told<T extends { others: Others }>(found: T, { busyTicks, ownTicks }: Counters): T {
-    return { ...found, others: this.#ticks.tell(found.others, busyTicks - ownTicks) };
+  #told<T extends { others: Others }>(found: T, counters: Counters): T {
+    return { ...found, others: this.#ticks.tell(found.others, foreignOf(counters)) };
   }
 
   #readCounters(): Counters {

@@ -116,11 +116,16 @@ export function realPlace(path: string): string {
 }
 
 /**
- * Refuses a file inside of the run folder, which a file more would make invalid.
+ * Refuses a file inside of the run folder, which a file more would make invalid, and the run itself. `run` may be an archive.
  * @throws QualifyError `ERR_QUALIFY_USAGE` (exit 64)
  */
-export function requireOutside(file: string, runFolder: string): void {
-  const way = relative(realPlace(join(runFolder, 'x')).slice(0, -2), realPlace(file));
+export function requireOutside(file: string, run: string): void {
+  const way = relative(realPlace(join(run, 'x')).slice(0, -2), realPlace(file));
+  if (way === '')
+    throw new QualifyError('ERR_QUALIFY_USAGE', `${file} is the run that is read`, {
+      exit: 'usage',
+      hint: 'Nothing is written in its place: name another file.',
+    });
   if (way === '..' || way.startsWith(`..${sep}`)) return;
   throw new QualifyError('ERR_QUALIFY_USAGE', `${file} is inside of the run folder`, {
     exit: 'usage',

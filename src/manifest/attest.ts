@@ -4,7 +4,6 @@ import { sha256 } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { requireOutside, writeNew } from '../machine/write-new.js';
 import { signEnvelope } from './envelope.js';
-import { MANIFEST_FILE, readRegular } from './evidence-index.js';
 import type { SigningKey } from './key-store.js';
 import { buildSummary, type Summary, serializeSummary } from './verification-summary.js';
 import type { Verification } from './verify.js';
@@ -12,9 +11,10 @@ import type { Verification } from './verify.js';
 export interface AttestOptions {
   /** Where the summary goes; outside of the run, and not there yet. */
   path: string;
+  /** Nothing is read from it: what is attested is what was verified. */
   runFolder: string;
   /** Of a run that holds, by a signer that the policy trusts. */
-  verification: Pick<Verification, 'statement' | 'signer'>;
+  verification: Pick<Verification, 'statement' | 'signer' | 'manifestSha256'>;
   policy: { path: string; bytes: Uint8Array };
   key: SigningKey;
   at: Date;
@@ -36,7 +36,7 @@ export async function attest({
   requireOutside(path, runFolder);
   const summary = buildSummary({
     statement: verification.statement,
-    manifestSha256: sha256(await readRegular(runFolder, MANIFEST_FILE)),
+    manifestSha256: verification.manifestSha256,
     policy: { name: basename(policy.path), sha256: sha256(policy.bytes) },
     at,
   });

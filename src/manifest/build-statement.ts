@@ -72,27 +72,30 @@ export function buildStatement(input: StatementInput): Statement {
 }
 
 /**
- * Commits and binaries of every arm but the reference and the null arm, which is the reference built again. What the reference also is, is no subject: subjects are found by
+ * Commits, binaries and folders of every arm but the reference and the null arm, which is the reference built again. What the reference also is, is no subject: subjects are found by
  * digest, and "is the base qualified?" must not be answered by a comparison against it. Dirty trees have no commit.
  */
 function headSubjects(arms: readonly string[], builds: readonly EntryOf<'build'>[]): Statement['subject'] {
   const [reference, ...heads] = arms;
   const base = reference === undefined ? undefined : buildOf(builds, reference);
   const commits: Statement['subject'] = [];
-  const binaries: Statement['subject'] = [];
-  const seen = new Set([base?.revision.commit, base?.binarySha256]);
+  const contents: Statement['subject'] = [];
+  const seen = new Set([base?.revision.commit, base?.binarySha256, base?.folderSha256]);
   for (const arm of heads) {
     const build = buildOf(builds, arm);
     if (!build) continue;
     const { commit } = build.revision;
     if (commit !== null && !seen.has(commit))
       commits.push({ name: `${arm}@${commit}`, digest: { gitCommit: commit } });
-    if (!seen.has(build.binarySha256)) {
-      binaries.push({ name: `${arm}/engine`, digest: { sha256: build.binarySha256 } });
-    }
-    seen.add(commit).add(build.binarySha256);
+    for (const [what, sha256] of [
+      ['engine', build.binarySha256],
+      ['folder', build.folderSha256],
+    ] as const)
+      if (sha256 !== undefined && !seen.has(sha256))
+        contents.push({ name: `${arm}/${what}`, digest: { sha256 } });
+    seen.add(commit).add(build.binarySha256).add(build.folderSha256);
   }
-  return [...commits, ...binaries];
+  return [...commits, ...contents];
 }
 
 const buildOf = (builds: readonly EntryOf<'build'>[], arm: string) =>
@@ -100,8 +103,11 @@ const buildOf = (builds: readonly EntryOf<'build'>[], arm: string) =>
 
 function describeBuild(build: EntryOf<'build'> | undefined): Statement['predicate']['arms'][number]['build'] {
   if (!build) return null;
-  const { revision, buildDigest, recipeDigest, toolchain, binarySha256 } = build;
-  return { revision, buildDigest, recipeDigest, toolchain, binarySha256 };
+  const { revision, buildDigest, recipeDigest, toolchain, binarySha256, folderSha256 } = build;
+  return {
+    ...{ revision, buildDigest, recipeDigest, toolchain, binarySha256 },
+    ...(folderSha256 !== undefined && { folderSha256 }),
+  };
 }
 
 function describeMachine(

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { QualifyError } from '../errors.js';
 import { guardGroup } from '../machine/group-guard.js';
+import { signalGroup } from '../machine/signal-group.js';
 import { masked } from '../report/escape.js';
 import type { SigningKey } from './key-store.js';
 import { preAuthenticationEncoding } from './pae.js';
@@ -85,7 +86,7 @@ async function answerOf(command: Command, message: Uint8Array): Promise<Buffer> 
   let ended: string | null = null;
   const end = (why: string | null = null): void => {
     ended ??= why;
-    endGroup(child.pid);
+    signalGroup(child.pid, 'SIGKILL');
     // What left the group may keep the pipes open, and is not waited for.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
@@ -118,15 +119,6 @@ async function answerOf(command: Command, message: Uint8Array): Promise<Buffer> 
     end();
     process.removeListener('exit', endAtExit);
     unguard();
-  }
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

@@ -12,6 +12,7 @@ import { configFolder } from '../harness.js';
 import { replaceFile } from '../machine/replace-file.js';
 import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
+import { shellWord } from '../shell-word.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from './public-key.js';
 import { readPublicKey } from './public-key-file.js';
 
@@ -166,7 +167,7 @@ async function requireOwnFolder(folder: string): Promise<void> {
   throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${folder} can be written to by other users`, {
     exit: 'infrastructure',
     where: folder,
-    hint: `If nobody else has put a key there: chmod 700 ${folder}. Otherwise make another.`,
+    hint: `If nobody else has put a key there: chmod 700 ${shellWord(folder)}. Otherwise make another.`,
   });
 }
 
@@ -197,7 +198,7 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
     throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${path} can be read by other users`, {
       exit: 'infrastructure',
       where: path,
-      hint: `If nobody else has read it: chmod 600 ${path}. Otherwise make another key.`,
+      hint: `If nobody else has read it: chmod 600 ${shellWord(path)}. Otherwise make another key.`,
     });
   }
   let key: KeyObject;
@@ -254,7 +255,7 @@ function noKey(path: string, cause: unknown): QualifyError {
   return new QualifyError('ERR_QUALIFY_NO_KEY', `there is no key ${path}`, {
     exit: 'usage',
     where: path,
-    hint: `Make it: qualify keys generate ${basename(path, '.pem')}; or take one that you have: qualify keys list`,
+    hint: `Make it: qualify keys generate ${shellWord(basename(path, '.pem'))}; or take one that you have: qualify keys list`,
     cause,
   });
 }

@@ -35,6 +35,8 @@ export interface OpenManifest {
   payload: Buffer;
   /** SHA-256 of the whole manifest. */
   manifestSha256: string;
+  /** Manifest, bundle, key and SSH signature by name, as they were read and checked; the last two where they are there. */
+  files: ReadonlyMap<string, Buffer>;
 }
 
 /** Envelopes, key, signatures, and only then the payloads: the bytes that were signed are the bytes that are parsed. */
@@ -53,8 +55,13 @@ export async function openManifest(runFolder: string, options: KeyChoice): Promi
   checkTravellingKey(travelling, signer.key);
   const statement = readStatement(payload, signer);
   checkTestResult(testResult, statement, signer);
-  await checkCopies(runFolder, { bytes, firstLine }, signer);
-  return { signer, statement, payload, manifestSha256: sha256(bytes) };
+  const copies = await readCopies(runFolder, { bytes, firstLine }, signer);
+  const files = new Map([
+    [MANIFEST_FILE, bytes],
+    ...copies,
+    ...(travelling ? [[KEY_FILE, travelling] as const] : []),
+  ]);
+  return { signer, statement, payload, manifestSha256: sha256(bytes), files };
 }
 
 /** Line 2 says what follows from line 1, in the one spelling that it has. */
@@ -68,16 +75,21 @@ function checkTestResult(sealed: SealedPayload, statement: Statement, signer: Si
 }
 
 /** What other tools read instead of the manifest must not say anything else. */
-async function checkCopies(
+async function readCopies(
   runFolder: string,
   manifest: { bytes: Buffer; firstLine: string },
   { key }: Signer,
-): Promise<void> {
+): Promise<[string, Buffer][]> {
   const bundle = await readRegular(runFolder, BUNDLE_FILE);
   if (!Buffer.from(bundleOf(manifest.firstLine, key.keyId)).equals(bundle))
     throw invalid(BUNDLE_FILE, `is not the bundle of the first line of ${MANIFEST_FILE}`);
   const sshSignature = await readIfThere(runFolder, SSH_SIGNATURE_FILE);
-  if (sshSignature) checkSsh(sshSignature, manifest.bytes, key);
+  if (sshSignature === null) return [[BUNDLE_FILE, bundle]];
+  checkSsh(sshSignature, manifest.bytes, key);
+  return [
+    [BUNDLE_FILE, bundle],
+    [SSH_SIGNATURE_FILE, sshSignature],
+  ];
 }
 
 /** Where every version of the statement names the harness. */

@@ -3,6 +3,7 @@ import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
 import { buildDigestOf } from '../revision/build-digest.js';
 import { invalid } from './invalid.js';
+import { invalidLine } from './invalid-line.js';
 import { JOURNAL_FILE } from './run-folder.js';
 
 /** Throws a `QualifyError` (exit `invalid`) at the first build that is not what its own entry says, at a second model, and at what came after the first launch. */
@@ -10,7 +11,7 @@ export function replayBuilds(plan: Plan, entries: readonly Entry[]): void {
   const seen = new Set<string>();
   const builds = entries.filter((entry) => entry.kind === 'build');
   for (const build of builds) {
-    const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${build.seq + 1} ${why}`);
+    const wrong = (why: string): Error => invalidLine(build, why);
     for (const name of build.arms) {
       if (seen.has(name)) throw wrong(`builds the arm ${name} once more`);
       seen.add(name);

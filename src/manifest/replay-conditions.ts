@@ -5,8 +5,7 @@
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { type Fields, knownConditions, workloadConditions } from '../journal/known-conditions.js';
 import type { Plan } from '../plan/schema.js';
-import { invalid } from './invalid.js';
-import { JOURNAL_FILE } from './run-folder.js';
+import { invalidLine } from './invalid-line.js';
 
 /** Fields of a recipe whose text only the version that built has. */
 const OF_RECIPE = ['build.type', 'build.flags', 'build.defines'];
@@ -33,7 +32,7 @@ function checkConditions(
   kinds: ReadonlySet<Entry['kind']>,
   entry: EntryOf<'conditions'>,
 ): void {
-  const wrong = (why: string): Error => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+  const wrong = (why: string): Error => invalidLine(entry, why);
   if (!kinds.has('ready')) throw wrong(`tells conditions of ${entry.launch} before it was ready`);
   if (kinds.has('control') || kinds.has('sample'))
     throw wrong(`tells conditions of ${entry.launch} after it was asked something`);

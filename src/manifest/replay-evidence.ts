@@ -3,6 +3,7 @@ import { lostLaunches, standingEntries } from '../analysis/lost-launches.js';
 import type { Entry, Evidence } from '../journal/entries.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
+import { invalidLine } from './invalid-line.js';
 import { JOURNAL_FILE, PLAN_FILE, REPORT_FILE, VERDICT_FILE } from './run-folder.js';
 
 /** All that is signed beside the evidence. */
@@ -63,7 +64,7 @@ export function replayEvidence(entries: readonly Entry[], index: EvidenceIndex):
 }
 
 const wrong = (entry: Entry, path: string, why: string): Error =>
-  invalid(JOURNAL_FILE, `line ${entry.seq + 1} rests on ${path}${why}`);
+  invalidLine(entry, `rests on ${path}${why}`);
 
 /** Two revisions of one source tree share a build, and may share its log. */
 const isSameBuild = (a: Entry, b: Entry): boolean =>

@@ -14,8 +14,8 @@ import { promptDigest, promptTokens, warmupSalt } from '../plan/prompts.js';
 import type { Plan, PlannedCell, Prompt } from '../plan/schema.js';
 import type { EvidenceIndex } from './evidence-index.js';
 import { invalid } from './invalid.js';
+import { invalidLine } from './invalid-line.js';
 import { replayEvidence } from './replay-evidence.js';
-import { JOURNAL_FILE } from './run-folder.js';
 
 /** Bytes of a listed file, checked against the index as they are read. */
 type Read = (path: string) => Promise<Buffer>;
@@ -68,13 +68,13 @@ function askedBy(
   const planned =
     prompt?.kind === purpose && promptDigest(plan, prompt.id, entry.launch) === entry.promptSha256;
   if (!prompt || !cell || !planned) {
-    throw wrong(
+    throw invalidLine(
       entry,
       `names the prompt ${JSON.stringify(entry.prompt)}, which the plan does not have for a ${purpose}`,
     );
   }
   if (entry.kind === 'sample' && (entry.cell !== cell.id || entry.index !== prompt.index)) {
-    throw wrong(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
+    throw invalidLine(entry, `uses the prompt ${prompt.id} for ${entry.cell}, number ${entry.index}`);
   }
   return bodyDigestOf(prompt, entry.launch, {
     chunk: cell.chunk,
@@ -101,7 +101,7 @@ async function checkAnswer(entry: Entry, answer: Answer, read: Read): Promise<vo
   const body = (await read(path)).toString('utf8');
   const said = readLive(path, () => readCompletion(body));
   const field = firstDifference<Partial<Answer>>(answer, said, OF_CLIENT);
-  if (field !== null) throw wrong(entry, `says another ${field} than the engine's answer in ${path}`);
+  if (field !== null) throw invalidLine(entry, `says another ${field} than the engine's answer in ${path}`);
 }
 
 async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
@@ -109,7 +109,7 @@ async function checkProps(entry: EntryOf<'ready'>, read: Read): Promise<void> {
   const { witness } = readLive(entry.props.path, () => readProps(body));
   const field = firstDifference(entry.witness, witness);
   if (field !== null)
-    throw wrong(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
+    throw invalidLine(entry, `says another ${field} than the engine's /props in ${entry.props.path}`);
 }
 
 /** The last `/props` of a launch has the counters of the journal, and is of the process that became ready. */
@@ -122,10 +122,10 @@ async function checkCounters(
   const body = (await read(path)).toString('utf8');
   const { counters, witness } = readLive(path, () => readProps(body));
   if (!isDeepStrictEqual(entry.counters, counters))
-    throw wrong(entry, `says other counters than the engine's /props in ${path}`);
-  if (ready === undefined) throw wrong(entry, 'has counters of a launch that never became ready');
+    throw invalidLine(entry, `says other counters than the engine's /props in ${path}`);
+  if (ready === undefined) throw invalidLine(entry, 'has counters of a launch that never became ready');
   const field = firstDifference(ready.witness, witness);
-  if (field !== null) throw wrong(entry, `rests on ${path}, whose ${field} is not that of the launch`);
+  if (field !== null) throw invalidLine(entry, `rests on ${path}, whose ${field} is not that of the launch`);
 }
 
 /** A body that was readable during the session and is not now is a broken file, whatever its digest says. */
@@ -190,6 +190,3 @@ function withoutSalt(body: string, { saltTokens }: Prompt): { head: string; rest
   for (let count = 0; count < saltTokens; count += 1) end = body.indexOf(',', end + 1);
   return { head: body.slice(0, begin), rest: body.slice(end) };
 }
-
-const wrong = (entry: Entry, why: string): QualifyError =>
-  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);

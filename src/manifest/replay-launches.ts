@@ -4,16 +4,11 @@
  */
 import { standingEntries } from '../analysis/lost-launches.js';
 import { ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE } from '../engine/environment.js';
-import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
-import { invalid } from './invalid.js';
+import { invalidLine } from './invalid-line.js';
 import { replayOrder } from './replay-order.js';
 import { replayVoids } from './replay-voids.js';
-import { JOURNAL_FILE } from './run-folder.js';
-
-const wrong = (entry: Entry, why: string): QualifyError =>
-  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
 
 /** Throws a `QualifyError` (exit `invalid`) at the first launch that the plan does not have there, or not so. */
 export function replayLaunches(plan: Plan, entries: readonly Entry[]): void {
@@ -43,17 +38,17 @@ function checkOneAtATime(entries: readonly Entry[]): void {
   let up: string | null = null;
   for (const entry of entries) {
     if (entry.kind === 'launch') {
-      if (up !== null) throw wrong(entry, `launches ${entry.launch} while ${up} is up`);
-      if (used.has(entry.launch)) throw wrong(entry, `launches ${entry.launch} once more`);
+      if (up !== null) throw invalidLine(entry, `launches ${entry.launch} while ${up} is up`);
+      if (used.has(entry.launch)) throw invalidLine(entry, `launches ${entry.launch} once more`);
       used.add(entry.launch);
       up = entry.launch;
     } else if (entry.kind === 'resume') {
       // The engine went with the session that was killed.
       up = null;
     } else if ('launch' in entry && entry.launch !== null) {
-      if (entry.launch !== up) throw wrong(entry, `is about ${entry.launch}, which is not up`);
+      if (entry.launch !== up) throw invalidLine(entry, `is about ${entry.launch}, which is not up`);
       if (told.has(`${entry.kind} ${entry.launch}`))
-        throw wrong(entry, `tells ${entry.kind} of ${entry.launch} once more`);
+        throw invalidLine(entry, `tells ${entry.kind} of ${entry.launch} once more`);
       if (ONCE.has(entry.kind)) told.add(`${entry.kind} ${entry.launch}`);
       if (entry.kind === 'stop') up = null;
     }
@@ -75,10 +70,13 @@ function checkLooks(plan: Plan, entries: readonly Entry[]): void {
     const next = entries[at + 1];
     const isCutOff = next === undefined || next.kind === 'failure';
     if (isDue && !isCutOff && !(next.kind === 'look' && next.rounds === (launch?.round ?? 0) + 1))
-      throw wrong(entry, `ends round ${launch?.round}, after which the plan looks; the journal does not`);
-    if (!isDue && next?.kind === 'look') throw wrong(next, 'looks where the plan does not');
+      throw invalidLine(
+        entry,
+        `ends round ${launch?.round}, after which the plan looks; the journal does not`,
+      );
+    if (!isDue && next?.kind === 'look') throw invalidLine(next, 'looks where the plan does not');
     if (entry.kind === 'look' && entry.undecided.length === 0 && next?.kind === 'launch')
-      throw wrong(next, `launches ${next.launch} though no cell was left`);
+      throw invalidLine(next, `launches ${next.launch} though no cell was left`);
   }
 }
 
@@ -88,22 +86,23 @@ function checkEnvironment(plan: Plan, entry: EntryOf<'launch'>): void {
   const allowed: readonly string[] = [...ENVIRONMENT_ALLOWED, LAUNCH_VARIABLE];
   for (const [name, value] of Object.entries(switches)) {
     if (entry.environment[name] !== value)
-      throw wrong(
+      throw invalidLine(
         entry,
         `launches ${entry.arm} with ${name}=${entry.environment[name]}, planned is ${value}`,
       );
   }
   const mark = entry.environment[LAUNCH_VARIABLE];
   if (mark !== undefined && mark !== entry.nonce)
-    throw wrong(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
+    throw invalidLine(entry, `launches ${entry.arm} with ${LAUNCH_VARIABLE}=${mark}, which is not its nonce`);
   const stray = Object.keys(entry.environment).find(
     (name) => !Object.hasOwn(switches, name) && !allowed.includes(name),
   );
-  if (stray !== undefined) throw wrong(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
+  if (stray !== undefined)
+    throw invalidLine(entry, `launches ${entry.arm} with ${stray}, which no arm asks for`);
 }
 
 function checkThreads({ engine }: Plan, entry: EntryOf<'ready'>): void {
   const { threads } = entry.witness;
   if (engine.threads !== undefined && threads !== engine.threads)
-    throw wrong(entry, `runs on ${threads} threads, planned are ${engine.threads}`);
+    throw invalidLine(entry, `runs on ${threads} threads, planned are ${engine.threads}`);
 }

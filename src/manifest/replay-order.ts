@@ -5,15 +5,10 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { failedByItself, MOST_FAILURES } from '../analysis/lost-launches.js';
-import type { QualifyError } from '../errors.js';
 import type { Entry, EntryOf } from '../journal/entries.js';
 import { launchName, type Place, placesOf } from '../plan/launch-name.js';
 import type { Plan } from '../plan/schema.js';
-import { invalid } from './invalid.js';
-import { JOURNAL_FILE } from './run-folder.js';
-
-const wrong = (entry: Entry, why: string): QualifyError =>
-  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
+import { invalidLine } from './invalid-line.js';
 
 /** After these failures nothing may follow: what was measured before is in doubt. */
 export const FINAL_FAILURES: ReadonlySet<string> = new Set(['ERR_QUALIFY_BINARY_CHANGED']);
@@ -63,21 +58,21 @@ function checkAfterFailure(entry: Entry, failure: EntryOf<'failure'> | undefined
   if (failure === undefined || entry.kind === 'resume') return;
   if (entry.kind === 'stop' && entry.launch === failure.launch) return;
   if (entry.kind === 'end' && !entry.complete) return;
-  if (entry.kind === 'end') throw wrong(entry, `calls the session complete after ${failure.code}`);
-  throw wrong(entry, `goes on after ${failure.code}, and the session was not resumed`);
+  if (entry.kind === 'end') throw invalidLine(entry, `calls the session complete after ${failure.code}`);
+  throw invalidLine(entry, `goes on after ${failure.code}, and the session was not resumed`);
 }
 
 function checkLaunch(entry: EntryOf<'launch'>, place: Place | undefined, lost: readonly string[]): void {
   const { arm, round, position } = entry;
   if (place === undefined || !isDeepStrictEqual(place, { round, position, arm }))
-    throw wrong(
+    throw invalidLine(
       entry,
       `launches ${arm} at place ${position} of round ${round}, which is not next in the plan`,
     );
   const [first] = lost;
   const name = `${first}.${lost.length + 1}`;
   if (first !== undefined && entry.launch !== name)
-    throw wrong(entry, `launches ${entry.launch}, which repeats ${first} and so is called ${name}`);
+    throw invalidLine(entry, `launches ${entry.launch}, which repeats ${first} and so is called ${name}`);
 }
 
 /** Goes back to the first launch of a void round. */
@@ -85,7 +80,7 @@ function repeatRound(entry: EntryOf<'void'>, places: readonly Place[], course: C
   const { next } = course;
   const ended = places[next - 1]?.round === entry.round && places[next]?.round !== entry.round;
   if (underWay(course) !== null || !ended)
-    throw wrong(entry, `voids round ${entry.round}, which has not just ended`);
+    throw invalidLine(entry, `voids round ${entry.round}, which has not just ended`);
   const first = places.findIndex(({ round }) => round === entry.round);
   for (let at = first; at < next; at += 1)
     course.lost.set(at, [...(course.lost.get(at) ?? []), course.names.get(at) ?? '']);
@@ -100,16 +95,19 @@ function checkResume(
 ): void {
   course.resumptions += 1;
   if (course.resumptions > MOST_RESUMPTIONS)
-    throw wrong(entry, `resumes the session once more than ${MOST_RESUMPTIONS} times`);
+    throw invalidLine(entry, `resumes the session once more than ${MOST_RESUMPTIONS} times`);
   const [session] = entries;
   if (session?.kind !== 'session' || entry.machineId !== session.machineId)
-    throw wrong(entry, 'resumes the session on another machine');
+    throw invalidLine(entry, 'resumes the session on another machine');
   if (entry.harness.version !== session.harness.version)
-    throw wrong(entry, `resumes by qualify ${entry.harness.version} what ${session.harness.version} began`);
+    throw invalidLine(
+      entry,
+      `resumes by qualify ${entry.harness.version} what ${session.harness.version} began`,
+    );
   if ((entry.droppedBytes === 0) !== (entry.droppedSha256 === null))
-    throw wrong(entry, `drops ${entry.droppedBytes} bytes with the SHA-256 ${entry.droppedSha256}`);
+    throw invalidLine(entry, `drops ${entry.droppedBytes} bytes with the SHA-256 ${entry.droppedSha256}`);
   const final = course.failures.find(({ code }) => FINAL_FAILURES.has(code));
-  if (final !== undefined) throw wrong(entry, `resumes the session after ${final.code}`);
+  if (final !== undefined) throw invalidLine(entry, `resumes the session after ${final.code}`);
 
   const under = underWay(course);
   if (under !== null) course.next -= 1;
@@ -118,7 +116,7 @@ function checkResume(
   const unready = place === undefined ? null : launchName(place, names.length + 1);
   if (under !== null ? entry.lost !== under : entry.lost !== null && entry.lost !== unready) {
     const lost = entry.lost ?? 'no launch';
-    throw wrong(entry, `says that ${lost} was lost, but ${under ?? 'no launch'} was under way`);
+    throw invalidLine(entry, `says that ${lost} was lost, but ${under ?? 'no launch'} was under way`);
   }
   if (entry.lost !== null) {
     course.lost.set(course.next, [...names, entry.lost]);
@@ -141,5 +139,5 @@ function checkFailures(entry: EntryOf<'resume'>, launch: string, course: Course)
   const failed = [...(course.failed.get(course.next) ?? []), launch];
   course.failed.set(course.next, failed);
   if (failed.length >= MOST_FAILURES)
-    throw wrong(entry, `resumes the session after ${failed.join(' and ')} failed`);
+    throw invalidLine(entry, `resumes the session after ${failed.join(' and ')} failed`);
 }

@@ -7,8 +7,7 @@ import { promptTokens } from '../plan/prompts.js';
 import type { Plan } from '../plan/schema.js';
 import { SimulatedEngine } from '../simulation/engine.js';
 import { simulatedLaunch } from '../simulation/rate.js';
-import { invalid } from './invalid.js';
-import { JOURNAL_FILE } from './run-folder.js';
+import { invalidLine } from './invalid-line.js';
 
 /** Of logarithms and cosines in other versions of Node; times themselves are rounded to the nanosecond. */
 const tolerance = 1e-9;
@@ -20,13 +19,12 @@ const near = (a: number | null, b: number): boolean =>
 /** Throws a `QualifyError` (exit `invalid`) at the first launch or time that the plan's noise does not make. */
 export function replaySimulation(plan: Plan, entries: readonly Entry[]): void {
   if (plan.simulation === undefined) return;
-  const wrong = (entry: Entry, why: string) => invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);
   let engine: SimulatedEngine | undefined;
   const check = (entry: EntryOf<'sample'> | EntryOf<'control'>, answer: Answer): void => {
     const prompt = findPrompt(plan, entry.prompt);
     const cell = plan.cells.find(({ id }) => id === prompt?.cell);
     if (prompt === undefined || cell === undefined || engine === undefined)
-      throw wrong(entry, 'is of no launch, or of no prompt of the plan');
+      throw invalidLine(entry, 'is of no launch, or of no prompt of the plan');
     const made = engine.answer({
       tokens: [...promptTokens(plan, prompt.id, entry.launch)],
       generatedTokens: generatedTokens(plan, cell, prompt.kind),
@@ -35,13 +33,13 @@ export function replaySimulation(plan: Plan, entries: readonly Entry[]): void {
     });
     const times = near(answer.promptMs, made.promptMs) && near(answer.predictedMs, made.predictedMs);
     if (!times || !isDeepStrictEqual(answer.tokens, made.tokens))
-      throw wrong(entry, 'has times or outputs that the noise of the plan does not make');
+      throw invalidLine(entry, 'has times or outputs that the noise of the plan does not make');
   };
   for (const entry of entries) {
     if (entry.kind === 'launch') {
       const told = simulatedLaunch(plan, entry);
       if (entry.argv[entry.argv.indexOf('--simulation') + 1] !== JSON.stringify(told))
-        throw wrong(entry, `launches ${entry.arm} with another noise than the plan has`);
+        throw invalidLine(entry, `launches ${entry.arm} with another noise than the plan has`);
       engine = new SimulatedEngine(told, plan.vocabulary);
     }
     if (entry.kind === 'control') for (const answer of [entry.first, entry.second]) check(entry, answer);

@@ -4,11 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { dueVoid } from '../analysis/void-rounds.js';
-import type { QualifyError } from '../errors.js';
 import type { Entry } from '../journal/entries.js';
 import type { Plan } from '../plan/schema.js';
-import { invalid } from './invalid.js';
-import { JOURNAL_FILE } from './run-folder.js';
+import { invalidLine } from './invalid-line.js';
 
 /** What the rule reads; no sample is among them. */
 const READ: ReadonlySet<Entry['kind']> = new Set<Entry['kind']>([
@@ -38,8 +36,8 @@ function requireDue(entry: Entry, due: ReturnType<typeof dueVoid>): void {
   if (entry.kind === 'void') {
     const { round, codes } = entry;
     if (!isDeepStrictEqual({ round, codes }, due))
-      throw wrong(entry, `voids round ${round} for ${codes.join(', ')}; by the rule ${told(due)}`);
-  } else if (due !== null) throw wrong(entry, `goes on after round ${due.round}, but ${told(due)}`);
+      throw invalidLine(entry, `voids round ${round} for ${codes.join(', ')}; by the rule ${told(due)}`);
+  } else if (due !== null) throw invalidLine(entry, `goes on after round ${due.round}, but ${told(due)}`);
 }
 
 /** A void entry, and whatever may follow only when none was due. */
@@ -51,6 +49,3 @@ const decidesOfVoid = (entry: Entry): boolean =>
 
 const told = (due: ReturnType<typeof dueVoid>): string =>
   due === null ? 'it stands' : `it is void for ${due.codes.join(', ')}`;
-
-const wrong = (entry: Entry, why: string): QualifyError =>
-  invalid(JOURNAL_FILE, `line ${entry.seq + 1} ${why}`);

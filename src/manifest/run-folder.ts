@@ -24,7 +24,7 @@ const MAXIMUM_BYTES = 256 * 1024 * 1024;
 const MAXIMUM_DEPTH = 32;
 
 /** What a run decided beforehand, and saw. */
-export interface SeenRun {
+interface SeenRun {
   plan: Plan;
   entries: Entry[];
   /** What the journal's first line points at. */

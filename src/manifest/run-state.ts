@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
+import { shellWord } from '../shell-word.js';
 import { MANIFEST_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { JOURNAL_FILE, PLAN_FILE, VERDICT_FILE } from './run-folder.js';
@@ -19,15 +20,14 @@ const LAST_LINE_BYTES = 1024;
  * that goes on or was killed, `ERR_QUALIFY_INVALID` (16) for one that has all but its seal: somebody may have taken it away.
  */
 export async function requireFinishedRun(runFolder: string): Promise<void> {
-  const info = await stat(runFolder).catch(() => null);
-  if (!info?.isDirectory()) throw noRun(`there is no run folder ${runFolder}`, runFolder);
+  await requireFolder(runFolder);
   if (await there(runFolder, MANIFEST_FILE)) return;
   if ((await there(runFolder, VERDICT_FILE)) && (await mayHaveEnded(runFolder)))
     throw invalid(
       MANIFEST_FILE,
       'is missing: the session was killed before it sealed the run, or somebody took the seal away',
       undefined,
-      `If the run is yours, seal it: qualify resume ${runFolder}. Otherwise do not rely on it: fetch its folder again from whoever published it.`,
+      `If the run is yours, seal it: qualify resume ${shellWord(runFolder)}. Otherwise do not rely on it: fetch its folder again from whoever published it.`,
     );
   if (!(await there(runFolder, PLAN_FILE)) && !(await there(runFolder, JOURNAL_FILE))) {
     throw noRun(
@@ -41,9 +41,24 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
     {
       exit: 'invalid',
       where: runFolder,
-      hint: `A run has a verdict once ${MANIFEST_FILE} is there. Wait for its session, or: qualify resume ${runFolder}`,
+      hint: `A run has a verdict once ${MANIFEST_FILE} is there. Wait for its session, or: qualify resume ${shellWord(runFolder)}`,
     },
   );
+}
+
+/**
+ * Lets a folder pass. `file` is what a run has that will do.
+ * @throws QualifyError `ERR_QUALIFY_NO_RUN` (exit 64), which says of a file what can be done with an archive
+ */
+export async function requireFolder(runFolder: string, file = MANIFEST_FILE): Promise<void> {
+  const found = await stat(runFolder).catch(() => null);
+  if (found?.isDirectory()) return;
+  if (!found?.isFile()) throw noRun(`there is no run folder ${runFolder}`, runFolder, file);
+  throw new QualifyError('ERR_QUALIFY_NO_RUN', `${runFolder} is a file, and this takes a run folder`, {
+    exit: 'usage',
+    where: runFolder,
+    hint: `An archive is a run that is packed already; to make its folder: qualify unpack ${shellWord(runFolder)}`,
+  });
 }
 
 /** What a folder is told that holds no run; `file` is what a run has that will do. */

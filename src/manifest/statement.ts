@@ -35,7 +35,7 @@ export const PREDICATE_TYPE = 'https://github.com/qualify-dev/qualify/attestatio
 /** Counts and sizes may pass 2^53, and other verifiers read JSON numbers as doubles: such numbers are decimal strings. */
 const decimalSchema = z.string().regex(/^(0|[1-9]\d{0,19})$/);
 const keyIdSchema = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
-const digestSchema = z.strictObject({ sha256: sha256Schema });
+export const digestSchema = z.strictObject({ sha256: sha256Schema });
 
 const subjectSchema = z.strictObject({
   name: z.string(),
@@ -49,6 +49,8 @@ const buildSchema = z.strictObject({
   recipeDigest: sha256Schema,
   toolchain: z.record(z.string(), z.string()),
   binarySha256: sha256Schema,
+  /** Over every file of a folder that somebody else built; absent where the binary is all there is. */
+  folderSha256: sha256Schema.optional(),
 });
 
 /** What the manifest keeps of a cell: its numbers without the samples, which the journal has. */

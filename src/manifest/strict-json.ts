@@ -10,7 +10,7 @@ import { invalid } from './invalid.js';
 /** In Unicode mode a pair of surrogates is one character, so this finds only those without a partner. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-export interface JsonLimits {
+interface JsonLimits {
   /** File name for messages. */
   file: string;
   maximumBytes: number;

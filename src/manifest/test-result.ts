@@ -2,8 +2,10 @@
  * The second line of a manifest: what the first one says, in the words of in-toto's `test-result`, for policy engines that know these
  * and not ours. A pure function of the first statement, so that it can say nothing of its own.
  */
+import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
-import { STATEMENT_TYPE, type Statement } from './statement.js';
+import { sha256Schema } from '../plan/schema.js';
+import { STATEMENT_TYPE, type Statement, statementSchema } from './statement.js';
 
 const TEST_RESULT_TYPE = 'https://in-toto.io/attestation/test-result/v0.1';
 
@@ -12,20 +14,23 @@ const testResults = ['PASSED', 'WARNED', 'FAILED'] as const;
 type TestResultWord = (typeof testResults)[number];
 
 /** in-toto Statement v1 with a predicate `test-result/v0.1`. */
-export interface TestResult {
-  _type: typeof STATEMENT_TYPE;
-  subject: Statement['subject'];
-  predicateType: typeof TEST_RESULT_TYPE;
-  predicate: {
-    result: TestResultWord;
+export const testResultSchema = z.strictObject({
+  _type: z.literal(STATEMENT_TYPE),
+  subject: statementSchema.shape.subject,
+  predicateType: z.literal(TEST_RESULT_TYPE),
+  predicate: z.strictObject({
+    result: z.enum(testResults),
     /** Matrix and plan. The digests are over RFC 8785 JSON, as in the first statement. */
-    configuration: { name: string; digest: { sha256: string } }[];
+    configuration: z
+      .array(z.strictObject({ name: z.string(), digest: z.strictObject({ sha256: sha256Schema }) }))
+      .length(2),
     /** Ids of cells, in the order of the plan. */
-    passedTests: string[];
-    warnedTests: string[];
-    failedTests: string[];
-  };
-}
+    passedTests: z.array(z.string()),
+    warnedTests: z.array(z.string()),
+    failedTests: z.array(z.string()),
+  }),
+});
+export type TestResult = z.infer<typeof testResultSchema>;
 
 /** The second statement that follows from the first. */
 export function testResultOf({ subject, predicate }: Statement): TestResult {

@@ -5,9 +5,14 @@
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
 import { harnessVersion } from '../harness.js';
-import { sha256Schema } from '../plan/schema.js';
 import { MANIFEST_FILE } from './evidence-index.js';
-import { evidenceDigest, STATEMENT_TYPE, type Statement } from './statement.js';
+import {
+  digestSchema,
+  evidenceDigest,
+  STATEMENT_TYPE,
+  type Statement,
+  statementSchema,
+} from './statement.js';
 
 export const SUMMARY_TYPE = 'https://slsa.dev/verification_summary/v1';
 /** An identifier, compared as a string. Who the verifier is, its key says. */
@@ -15,16 +20,11 @@ export const VERIFIER_ID = 'https://github.com/qualify-dev/qualify/verifier';
 /** What was done: every number was drawn again from the evidence. No level of SLSA's build track is claimed. */
 const REPLAYED = 'QUALIFY_REPLAYED';
 
-const digestSchema = z.strictObject({ sha256: sha256Schema });
-const subjectSchema = z.strictObject({
-  name: z.string(),
-  digest: z.union([digestSchema, z.strictObject({ gitCommit: z.string().regex(/^[0-9a-f]{40}$/) })]),
-});
 const referenceSchema = z.strictObject({ uri: z.string(), digest: digestSchema });
 
 export const summarySchema = z.strictObject({
   _type: z.literal(STATEMENT_TYPE),
-  subject: z.array(subjectSchema).min(1).max(1024),
+  subject: statementSchema.shape.subject,
   predicateType: z.literal(SUMMARY_TYPE),
   predicate: z.strictObject({
     verifier: z.strictObject({ id: z.string(), version: z.record(z.string(), z.string()) }),

@@ -49,6 +49,10 @@ export interface Verification {
   statement: Statement;
   /** SHA-256 of the manifest that was read. */
   manifestSha256: string;
+  /** What the index lists: the digest of each file. */
+  index: EvidenceIndex;
+  /** What it does not, by name: itself, and what is made after it. The bytes that were checked. */
+  unlisted: ReadonlyMap<string, Buffer>;
   /** Plan, journal, verdict and machine, as they were read from files that the signature covers. */
   record: RunRecord;
   /** What was checked, in order, each with what was found. */
@@ -66,7 +70,7 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     checks.push({ name, found });
     options.onCheck?.({ name, found });
   };
-  const { signer, statement, payload, manifestSha256 } = await openManifest(runFolder, options);
+  const { signer, statement, payload, manifestSha256, files } = await openManifest(runFolder, options);
   report(
     'signature',
     `${signer.key.algorithm} over the statement and the test result that follows from it, by ${signer.key.keyId}`,
@@ -89,7 +93,8 @@ export async function verifyRun(runFolder: string, options: VerifyOptions = {}):
     const run = { runFolder, index, closing, sha256: indexSha256 };
     const record = await replay({ signer, statement, payload }, run, report);
     checkChallenge(record.plan, options.challenge, report);
-    return { signer, statement, manifestSha256, record, checks };
+    const unlisted = new Map([...files, [INDEX_FILE, indexBytes]]);
+    return { signer, statement, manifestSha256, index, unlisted, record, checks };
   } catch (error) {
     // That a file has changed is told before what would follow from it.
     await closing;
@@ -110,7 +115,7 @@ interface EvidenceOfRun {
  * own digest is compared as they are read.
  */
 async function replay(
-  { signer, statement, payload }: Omit<OpenManifest, 'manifestSha256'>,
+  { signer, statement, payload }: Omit<OpenManifest, 'manifestSha256' | 'files'>,
   { runFolder, index, sha256: indexSha256, closing }: EvidenceOfRun,
   report: (name: string, found: string) => void,
 ): Promise<RunRecord> {

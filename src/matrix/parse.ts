@@ -1,9 +1,9 @@
 /** Turns the text of a matrix file into a `Matrix`, or says which lines are wrong and what would be right. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { QualifyError } from '../errors.js';
 import { faultsOf } from '../faults.js';
 import { type Placed, placed, placedLines, readYaml } from '../yaml-text.js';
-import { type Breach, breachesOf, breachesOfPart } from './rules.js';
+import { type Breach, breachesOf, breachesOfPart, onlySound } from './rules.js';
 import { type Matrix, matrixSchema } from './schema.js';
 
 /**
@@ -16,7 +16,10 @@ export function parseMatrix(text: string, source: string): Matrix {
   const result = matrixSchema.safeParse(yaml.value, { reportInput: true });
   const problems = result.success
     ? [...breachesOf(result.data), ...controlCharacters(result.data)]
-    : [...faultsOf(matrixSchema, result.error), ...breachesOfPart(soundPart(yaml.value, result.error))];
+    : [
+        ...faultsOf(matrixSchema, result.error),
+        ...breachesOfPart(soundPart(matrixSchema, yaml.value, result.error.issues)),
+      ];
   const faults = [...yaml.faults, ...problems.map((problem) => placed(problem, yaml))];
   if (!result.success || faults.length > 0) throw refuse(faults);
   return result.data;
@@ -42,18 +45,32 @@ function controlCharacters(value: unknown, path: (string | number)[] = []): Brea
 }
 
 /**
- * The fields of a matrix in which nothing is wrong. Where a key is unknown, what the file does not say may be what was meant by it, so that
- * no default stands in.
+ * The fields in which nothing is wrong, and of fields with fields of their own those of which that is true. Where a key is unknown, what
+ * the file does not say may be what was meant by it, so that no default stands in.
  */
-function soundPart(value: unknown, { issues }: z.ZodError): Partial<Matrix> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  const wrong = new Set(issues.map(({ path }) => path[0]));
+function soundPart(schema: z.ZodObject, value: unknown, issues: readonly Issue[]): object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return onlySound({});
+  const written = value as Record<string, unknown>;
   const misspelt = issues.some(({ code, path }) => code === 'unrecognized_keys' && path.length === 0);
-  const fields = Object.entries(matrixSchema.shape).flatMap(([name, schema]) => {
-    if (wrong.has(name) || (misspelt && !Object.hasOwn(value, name))) return [];
-    return [[name, schema.parse((value as Record<string, unknown>)[name])]];
+  const fields = Object.entries(schema.shape).flatMap(([name, field]) => {
+    if (misspelt && !Object.hasOwn(value, name)) return [];
+    const own = issues.flatMap((issue) =>
+      issue.path[0] === name ? [{ code: issue.code, path: issue.path.slice(1) }] : [],
+    );
+    if (own.length === 0) return [[name, z.parse(field, written[name])]];
+    const inner = objectOf(field);
+    return inner === null ? [] : [[name, soundPart(inner, written[name], own)]];
   });
-  return Object.fromEntries(fields) as Partial<Matrix>;
+  return onlySound(Object.fromEntries(fields));
+}
+
+type Issue = Pick<z.core.$ZodIssue, 'code' | 'path'>;
+
+/** The object that a field holds, whatever it is when it is absent; null for a list, a map of names, a text, ... */
+function objectOf(field: z.core.$ZodType): z.ZodObject | null {
+  if (field instanceof z.ZodObject) return field;
+  const { innerType } = field._zod.def as { innerType?: z.core.$ZodType };
+  return innerType === undefined ? null : objectOf(innerType);
 }
 
 function refused(faults: readonly Placed[], source: string): QualifyError {

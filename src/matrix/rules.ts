@@ -206,18 +206,28 @@ const RULES: readonly ((matrix: Matrix) => Breach[])[] = [
 /** Every breach of a matrix whose fields are all of the right type; empty when it can be planned. */
 export const breachesOf = (matrix: Matrix): Breach[] => RULES.flatMap((rule) => rule(matrix));
 
-/** Breaches of a matrix of which some fields are wrong and left out: of each rule that reads none of those. */
-export function breachesOfPart(part: Partial<Matrix>): Breach[] {
-  const leftOut = new Error('a field that is wrong');
-  const sound = new Proxy(part, {
-    get(fields, name) {
+const leftOut = new Error('a field that is wrong');
+
+/** Some fields of an object, which nobody can take for the whole of it: whoever asks for another, or for all, is thrown out. */
+export const onlySound = (fields: object): object =>
+  new Proxy(fields, {
+    get(_, name) {
       if (!Object.hasOwn(fields, name)) throw leftOut;
       return Reflect.get(fields, name);
     },
-  }) as Matrix;
+    has() {
+      throw leftOut;
+    },
+    ownKeys() {
+      throw leftOut;
+    },
+  });
+
+/** Breaches of what `onlySound` made of a matrix: of each rule that reads no field which is left out. */
+export function breachesOfPart(part: object): Breach[] {
   return RULES.flatMap((rule) => {
     try {
-      return rule(sound);
+      return rule(part as Matrix);
     } catch (error) {
       if (error === leftOut) return [];
       throw error;

@@ -1,3 +1,4 @@
+/** A matrix as a file may have it, with the defaults of what it leaves out. */
 import { z } from 'zod';
 import { engineNameSchema } from './engines.js';
 import { simulationSchema } from './simulation.js';

@@ -29,7 +29,7 @@ interface PlanOptions {
 }
 
 /** Share of the rounds of a look that new plans let be void and measured again. */
-export const VOID_SHARE = 0.1;
+const VOID_SHARE = 0.1;
 
 /**
  * One-sided level of each look. Four looks at .0194 (Pocock) keep the chance of any false call at .05; fewer looks keep

@@ -1,3 +1,4 @@
+/** A plan: everything that decides, fixed before the first launch. */
 import { z } from 'zod';
 import {
   armSchema,

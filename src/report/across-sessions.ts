@@ -15,9 +15,11 @@ function armLine({ arm, direction, why, match }: ArmAcross, labelWidth: number):
   return labelled(`  ${arm}`, plainText(`${text} (${match})`), labelWidth, width);
 }
 
-function fieldLines({ word, field, arm, first, second }: FieldAcross): string[] {
+/** What is true of all arms is told of none by name. */
+function fieldLines({ word, field, arms, first, second }: FieldAcross, all: number): string[] {
+  const whose = arms.length === all ? '' : `, ${arms.length === 1 ? 'arm' : 'arms'} ${arms.join(', ')}`;
   const told = [
-    ...wrap(plainText(`${word} (${field}), arm ${arm}`), width - 2).map((line) => `  ${line}`),
+    ...wrap(plainText(`${word} (${field})${whose}`), width - 2).map((line) => `  ${line}`),
     ...labelled(`${' '.repeat(indent)}first`, plainText(values(first)), indent + 8, width),
     ...labelled(`${' '.repeat(indent)}second`, plainText(values(second)), indent + 8, width),
   ];
@@ -50,7 +52,10 @@ export function renderAcrossSessions(across: AcrossSessions, runs: readonly [str
           'No condition that should be equal differs, yet two sessions are two states of a machine.',
           width,
         )
-      : ['Conditions that should be equal and are not', ...across.differences.flatMap(fieldLines)];
+      : [
+          'Conditions that should be equal and are not',
+          ...across.differences.flatMap((field) => fieldLines(field, across.arms.length)),
+        ];
   const parts = [
     wrap(
       'unmatched: two sessions, so that directions are all that can be said. Machines move more between sessions than most changes do.',

@@ -7,6 +7,7 @@ import type { Entry, EntryOf } from '../journal/entries.js';
 import { generatedModelText } from '../matrix/generated-model.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
+import { shellWord } from '../shell-word.js';
 import { looksText } from './looks.js';
 import { simulationText } from './simulated.js';
 
@@ -34,8 +35,11 @@ const machineSchema = z.object({
   system: z.object({ kernel: z.string(), distribution: z.string().nullish() }),
 });
 
-const entryOf = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): EntryOf<K> | undefined =>
-  entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
+/** The first entry of a kind. */
+export const entryOf = <K extends Entry['kind']>(
+  entries: readonly Entry[],
+  kind: K,
+): EntryOf<K> | undefined => entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
 
 function machineText({ machine, entries }: ReportContext): string {
   const id = entryOf(entries, 'session')?.machineId;
@@ -178,4 +182,4 @@ export function provenanceOf(context: ReportContext): Provenance[] {
 
 /** The command that checks the run. */
 export const verifyCommand = ({ plan, runFolder }: ReportContext): string =>
-  `qualify verify ${runFolder ?? `.qualify/runs/${plan.session}`}`;
+  `qualify verify ${shellWord(runFolder ?? `.qualify/runs/${plan.session}`)}`;

@@ -11,58 +11,67 @@ import type { Verdict } from '../verdict/schema.js';
 import { type ArmSamples, armSamplesOf, timedTokens } from './arm-samples.js';
 import type { ReportContext } from './context.js';
 import { plainText } from './escape.js';
+import { llamaBenchBuilds } from './llama-bench-builds.js';
 import { plantedMark } from './simulated.js';
-
-type Value = string | number | boolean;
-type LlamaBenchRow = Record<string, Value | readonly number[]>;
 
 const machineSchema = z.object({
   cpu: z.object({ model: z.string() }),
   gpus: z.array(z.object({ name: z.string().nullish() })).nullish(),
 });
 
-/** SQL types of llama-bench's table; every other column is TEXT. */
-const columnTypes: Record<string, 'INTEGER' | 'REAL'> = Object.fromEntries([
-  ...[
-    ...[
-      'build_number',
-      'model_size',
-      'model_n_params',
-      'n_batch',
-      'n_ubatch',
-      'n_threads',
-      'cpu_strict',
-      'poll',
-    ],
-    ...[
-      'n_gpu_layers',
-      'n_cpu_moe',
-      'main_gpu',
-      'no_kv_offload',
-      'flash_attn',
-      'embeddings',
-      'no_op_offload',
-      'no_host',
-    ],
-    ...['fit_target', 'fit_min_ctx', 'n_prompt', 'n_gen', 'n_depth', 'avg_ns', 'stddev_ns'],
-  ].map((name) => [name, 'INTEGER'] as const),
-  ...['avg_ts', 'stddev_ts'].map((name) => [name, 'REAL'] as const),
-]);
+/** Columns of llama-bench's table, in its order, with their SQL types. */
+const COLUMNS = {
+  build_commit: 'TEXT',
+  build_number: 'INTEGER',
+  cpu_info: 'TEXT',
+  gpu_info: 'TEXT',
+  backends: 'TEXT',
+  model_filename: 'TEXT',
+  model_type: 'TEXT',
+  model_size: 'INTEGER',
+  model_n_params: 'INTEGER',
+  n_batch: 'INTEGER',
+  n_ubatch: 'INTEGER',
+  n_threads: 'INTEGER',
+  cpu_mask: 'TEXT',
+  cpu_strict: 'INTEGER',
+  poll: 'INTEGER',
+  type_k: 'TEXT',
+  type_v: 'TEXT',
+  n_gpu_layers: 'INTEGER',
+  n_cpu_moe: 'INTEGER',
+  split_mode: 'TEXT',
+  main_gpu: 'INTEGER',
+  no_kv_offload: 'INTEGER',
+  flash_attn: 'INTEGER',
+  devices: 'TEXT',
+  tensor_split: 'TEXT',
+  tensor_buft_overrides: 'TEXT',
+  load_mode: 'TEXT',
+  embeddings: 'INTEGER',
+  no_op_offload: 'INTEGER',
+  no_host: 'INTEGER',
+  fit_target: 'INTEGER',
+  fit_min_ctx: 'INTEGER',
+  n_prompt: 'INTEGER',
+  n_gen: 'INTEGER',
+  n_depth: 'INTEGER',
+  test_time: 'TEXT',
+  avg_ns: 'INTEGER',
+  stddev_ns: 'INTEGER',
+  avg_ts: 'REAL',
+  stddev_ts: 'REAL',
+} as const;
 
-/**
- * What llama-bench calls a commit: eight digits of it. Arms that are one commit with other switches would fall into one row of its compare
- * script, so that all but the first carry their name.
- */
-function commitOf({ entries, plan }: ReportContext, arm: string): string {
-  const builds = entries.filter((entry): entry is EntryOf<'build'> => entry.kind === 'build');
-  const nameOf = (name: string): string => {
-    const revision = builds.find(({ arms }) => arms.includes(name))?.revision;
-    return (revision?.commit ?? revision?.tree ?? '').slice(0, 8) + (revision?.dirty ? '-dirty' : '');
-  };
-  const own = nameOf(arm);
-  const first = plan.arms.find(({ name }) => nameOf(name) === own)?.name;
-  return first === arm ? own : `${own}-${arm}`;
-}
+type Column = keyof typeof COLUMNS;
+const columns = Object.keys(COLUMNS) as Column[];
+
+type LlamaBenchRow = Record<Column, string | number | boolean> & {
+  samples_ns: readonly number[];
+  samples_ts: readonly number[];
+  /** Not llama-bench's: which arm it is. Its compare script reads past what it does not know. */
+  arm: string;
+};
 
 function modelOf({ plan, entries }: ReportContext): { filename: string; type: string; size: number } {
   const { model } = plan;
@@ -103,8 +112,8 @@ function rowOf(
   const spread = (values: number[]): number => (values.length < 2 ? 0 : sampleStandardDeviation(values));
   const isPrefill = cell.phase === 'prefill';
   return {
-    build_commit: commitOf(context, arm),
-    build_number: 0,
+    build_commit: llamaBenchBuilds(context).get(arm) ?? '',
+    build_number: context.plan.arms.findIndex(({ name }) => name === arm),
     cpu_info: machine?.cpu.model ?? '',
     gpu_info: machine?.gpus?.flatMap(({ name }) => name ?? []).join(', ') ?? '',
     backends: backendsOf(context.plan, engine, clock),
@@ -145,6 +154,7 @@ function rowOf(
     stddev_ts: spread(summary.samples),
     samples_ns: samplesNs,
     samples_ts: summary.samples,
+    arm,
   };
 }
 
@@ -156,22 +166,22 @@ export const llamaBenchRows = (verdict: Verdict, context: ReportContext): LlamaB
 export const renderLlamaBenchJson = (verdict: Verdict, context: ReportContext): string =>
   `${JSON.stringify(llamaBenchRows(verdict, context), null, 2)}\n`;
 
-/** Table and rows as `llama-bench -o sql`, which has no samples. Quotes are doubled, as SQL wants it. */
+/** Table and rows as `llama-bench -o sql`, which has no samples; comments name the arms. Quotes are doubled, as SQL wants it. */
 export function renderLlamaBenchSql(verdict: Verdict, context: ReportContext): string {
-  const rows = llamaBenchRows(verdict, context).map(
-    ({ samples_ns: _ns, samples_ts: _ts, ...row }) => row as Record<string, Value>,
-  );
-  const [first] = rows;
-  if (first === undefined) return '-- No cell has proved rates.\n';
-  const columns = Object.keys(first);
-  const table = columns.map((name) => `  ${name} ${columnTypes[name] ?? 'TEXT'}`).join(',\n');
-  const literal = (value: Value | undefined): string => {
-    const text = typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
+  const rows = llamaBenchRows(verdict, context);
+  const literal = (value: LlamaBenchRow[Column]): string => {
+    const text = typeof value === 'boolean' ? String(Number(value)) : String(value);
     return `'${plainText(text).replaceAll("'", "''")}'`;
   };
+  const table = columns.map((name) => `  ${name} ${COLUMNS[name]}`).join(',\n');
+  const arms = rows.map(
+    (row) =>
+      `-- build_commit ${row.build_commit}, build_number ${row.build_number}: arm ${plainText(row.arm)}`,
+  );
   const inserts = rows.map(
     (row) =>
       `INSERT INTO llama_bench (${columns.join(', ')}) VALUES (${columns.map((name) => literal(row[name])).join(', ')});`,
   );
-  return `CREATE TABLE IF NOT EXISTS llama_bench (\n${table}\n);\n\n${inserts.join('\n')}\n`;
+  const lines = rows.length === 0 ? ['-- No cell has proved rates.'] : [...new Set(arms), ...inserts];
+  return `CREATE TABLE IF NOT EXISTS llama_bench (\n${table}\n);\n\n${lines.join('\n')}\n`;
 }

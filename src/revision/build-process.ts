@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { guardGroup } from '../machine/group-guard.js';
+import { signalGroup } from '../machine/signal-group.js';
 import type { RecipeStep } from './recipe.js';
 
 /** Where a build is. `done` of `total` steps of the compiler where the generator tells; make tells percents. */
@@ -28,7 +29,7 @@ const KILL_AFTER_MS = 3000;
 export const TAIL_LINES = 20;
 
 /** How a step ended; `tail` holds its last lines. */
-export interface StepOutcome {
+interface StepOutcome {
   exitCode: number | null;
   tail: string[];
 }
@@ -43,15 +44,6 @@ export function parseProgress(line: string): { done: number; total: number } | u
   if (steps) return { done: Number(steps[1]), total: Number(steps[2]) };
   const percent = /^\[\s*(\d+)%\]/.exec(line);
   return percent ? { done: Number(percent[1]), total: 100 } : undefined;
-}
-
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /**

@@ -52,7 +52,7 @@ export const gitFailed = (message: string, hint?: string, cause?: unknown): Qual
   });
 
 /** How a git command ended. */
-export interface GitResult {
+interface GitResult {
   exitCode: number;
   stdout: string;
   stderr: string;

@@ -21,7 +21,7 @@ export interface Toolchain {
 }
 
 /** Absolute path of a program on PATH, or undefined. */
-export async function findProgram(name: string, path = process.env.PATH ?? ''): Promise<string | undefined> {
+async function findProgram(name: string, path = process.env.PATH ?? ''): Promise<string | undefined> {
   const candidates = name.includes('/')
     ? [name]
     : path

@@ -15,7 +15,7 @@ import { git, gitEnvironment, tryGit } from './git.js';
 
 const ownerSchema = z.object({ pid: z.int(), startTicks: z.number(), repository: z.string() });
 
-export interface Worktree {
+interface Worktree {
   readonly folder: string;
   /** Safe to call twice. */
   remove(): Promise<void>;

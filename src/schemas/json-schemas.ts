@@ -8,7 +8,9 @@ import { gatePolicySchema } from '../gate/policy.js';
 import { waiverSchema } from '../gate/waiver.js';
 import { entrySchema } from '../journal/entries.js';
 import { statementSchema } from '../manifest/statement.js';
+import { testResultSchema } from '../manifest/test-result.js';
 import { trustPolicySchema } from '../manifest/trust-policy.js';
+import { summarySchema } from '../manifest/verification-summary.js';
 import { matrixSchema } from '../matrix/schema.js';
 import { challengeSchema } from '../plan/challenge.js';
 import { planSchema } from '../plan/schema.js';
@@ -31,6 +33,16 @@ export const documents = {
     schema: statementSchema,
     writtenBy: 'qualify',
   },
+  'test-result': {
+    title: 'Test result of a run: line 2 of qualification.intoto.jsonl',
+    schema: testResultSchema,
+    writtenBy: 'qualify',
+  },
+  'verification-summary': {
+    title: 'Summary of a verification (SLSA VSA): qualify verify --attest',
+    schema: summarySchema,
+    writtenBy: 'qualify',
+  },
   verdict: { title: 'verdict.json', schema: verdictSchema, writtenBy: 'qualify' },
   plan: { title: 'plan.json', schema: planSchema, writtenBy: 'qualify' },
   'journal-entry': { title: 'A line of journal.jsonl', schema: entrySchema, writtenBy: 'qualify' },
@@ -49,7 +61,7 @@ export const documentNames = Object.keys(documents) as DocumentName[];
 export const schemaFile = (name: DocumentName): string => `${name}.schema.json`;
 
 /** The JSON Schema of a document. */
-export function jsonSchema(name: DocumentName): object {
+function jsonSchema(name: DocumentName): object {
   const { title, schema, writtenBy } = documents[name];
   const { $schema, ...rest } = z.toJSONSchema(schema, { io: writtenBy === 'people' ? 'input' : 'output' });
   return { $schema, $id: `${BASE}/${schemaFile(name)}`, title, ...rest };

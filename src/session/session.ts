@@ -3,7 +3,6 @@
  * journal is closed with a failure and an end, the verdict follows from it by the same rule, and the folder is sealed and readable.
  */
 import { randomBytes } from 'node:crypto';
-import { sha256 } from '../digest.js';
 import type { QualifyError } from '../errors.js';
 import { SIMULATED_MACHINE, takeFolderLock, takeMachineLock } from '../machine/lock.js';
 import { prepareSigningKey } from '../manifest/signing-key.js';
@@ -11,7 +10,9 @@ import { narrow } from '../matrix/narrow.js';
 import type { Matrix } from '../matrix/schema.js';
 import { buildPlan } from '../plan/build.js';
 import { challengeSeed } from '../plan/challenge.js';
+import { seedOf } from '../plan/seed.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
+import { shellWord } from '../shell-word.js';
 import { type Asked, requireAnswer, requireInTime } from './answer-challenge.js';
 import { resolveArms } from './arm-builds.js';
 import { type Concluded, conclude } from './conclude.js';
@@ -55,9 +56,6 @@ export interface SessionResult extends Concluded {
   failure: QualifyError | null;
 }
 
-const seedOf = (text: string | undefined): string =>
-  text === undefined ? randomBytes(32).toString('hex') : /^[0-9a-f]{64}$/.test(text) ? text : sha256(text);
-
 /**
  * Runs a matrix.
  * @throws QualifyError when nothing could begin: a revision that does not exist, a challenge that it would not answer, a machine that is
@@ -72,7 +70,10 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
   const plan = buildPlan(matrix, {
     session,
     leftOut,
-    seed: asked === undefined ? seedOf(options.seed) : challengeSeed(asked.challenge),
+    seed:
+      asked === undefined
+        ? seedOf(options.seed ?? randomBytes(32).toString('hex'))
+        : challengeSeed(asked.challenge),
     ...(asked && { challenge: asked.challenge }),
     ...(options.rounds !== undefined && { rounds: options.rounds }),
   });
@@ -103,7 +104,9 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
         const failure = await record(plan, revisions, runFolder, { ...options, progress });
         return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
       } catch (error) {
-        progress.note(`The run is not finished. To go on: qualify resume ${options.out ?? runFolder}`);
+        progress.note(
+          `The run is not finished. To go on: qualify resume ${shellWord(options.out ?? runFolder)}`,
+        );
         throw error;
       }
     } finally {

@@ -1,6 +1,6 @@
 /** A run that did not come to its end: whether it can be resumed, and what it has. Changes nothing. */
 import { existsSync } from 'node:fs';
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   failuresOfLast,
@@ -16,6 +16,7 @@ import { harnessVersion } from '../harness.js';
 import type { Entry } from '../journal/entries.js';
 import { type CutJournal, parseCutJournal } from '../journal/read.js';
 import { fingerprint } from '../machine/fingerprint.js';
+import { isThere } from '../machine/is-there.js';
 import { MANIFEST_FILE, readRegular } from '../manifest/evidence-index.js';
 import { invalid } from '../manifest/invalid.js';
 import { FINAL_FAILURES, MOST_RESUMPTIONS } from '../manifest/replay-order.js';
@@ -28,11 +29,12 @@ import {
   parseJson,
   VERDICT_FILE,
 } from '../manifest/run-folder.js';
-import { noRun } from '../manifest/run-state.js';
+import { noRun, requireFolder } from '../manifest/run-state.js';
 import { verifyRun } from '../manifest/verify.js';
 import { planDigest } from '../plan/build.js';
 import { launchName, placesOf } from '../plan/launch-name.js';
 import { type Plan, planSchema } from '../plan/schema.js';
+import { shellWord } from '../shell-word.js';
 import { verdictSchema } from '../verdict/schema.js';
 import { requireKnownEvidence } from './known-evidence.js';
 
@@ -53,13 +55,12 @@ export interface UnfinishedRun {
  * not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
-  if (!(await stat(runFolder).catch(() => null))?.isDirectory())
-    throw noRun(`there is no run folder ${runFolder}`, runFolder, PLAN_FILE);
-  if (!(await isThere(runFolder, PLAN_FILE)))
+  await requireFolder(runFolder, PLAN_FILE);
+  if (!(await isThere(join(runFolder, PLAN_FILE))))
     throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
   const plan = parseJson(PLAN_FILE, await readRegular(runFolder, PLAN_FILE), planSchema);
   const journal = await readJournalSoFar(runFolder);
-  const isSealed = await isThere(runFolder, MANIFEST_FILE);
+  const isSealed = await isThere(join(runFolder, MANIFEST_FILE));
   const [session] = journal.entries;
   if (session === undefined && isSealed)
     throw invalid(JOURNAL_FILE, 'is empty, and was not when the run was sealed');
@@ -96,11 +97,8 @@ export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRu
   });
 }
 
-const isThere = async (runFolder: string, file: string): Promise<boolean> =>
-  (await lstat(join(runFolder, file)).catch(() => null)) !== null;
-
 async function readJournalSoFar(runFolder: string): Promise<CutJournal> {
-  if (!(await isThere(runFolder, JOURNAL_FILE))) return { entries: [], tail: Buffer.alloc(0) };
+  if (!(await isThere(join(runFolder, JOURNAL_FILE)))) return { entries: [], tail: Buffer.alloc(0) };
   return parseCutJournal(await readRegular(runFolder, JOURNAL_FILE), join(runFolder, JOURNAL_FILE));
 }
 
@@ -129,7 +127,7 @@ async function isComplete(runFolder: string): Promise<QualifyError> {
     {
       exit: 'usage',
       where: runFolder,
-      hint: `qualify report ${runFolder} shows it; qualify run measures anew.`,
+      hint: `qualify report ${shellWord(runFolder)} shows it; qualify run measures anew.`,
     },
   );
 }

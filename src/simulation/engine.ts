@@ -7,14 +7,14 @@ import { Stream } from '../plan/stream.js';
 import { type SimulatedLaunch, simulatedRates } from './rate.js';
 
 /** What of a request decides the answer. */
-export interface SimulatedRequest {
+interface SimulatedRequest {
   tokens: readonly number[];
   generatedTokens: number;
   chunk: number;
   reuseCache: boolean;
 }
 
-export interface SimulatedAnswer {
+interface SimulatedAnswer {
   cacheN: number;
   promptN: number;
   promptMs: number;

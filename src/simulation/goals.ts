@@ -21,7 +21,7 @@ export interface Goal {
 
 const percent = (share: number): string => `${(100 * share).toFixed(share < 0.001 && share > 0 ? 3 : 2)} %`;
 
-export const scenarioName = ({ disturbance, cvPercent, interval }: Scenario): string =>
+const scenarioName = ({ disturbance, cvPercent, interval }: Scenario): string =>
   `${disturbance === UNDISTURBED ? 'noise alone' : disturbance}, CV ${cvPercent} %, ${interval}`;
 
 const shown = ({ count, of, share, lower, upper }: Share): string =>

@@ -1,3 +1,4 @@
+/** What a verdict says of an ablation. */
 import { z } from 'zod';
 import { designSchema, switchNameSchema } from '../matrix/schema.js';
 

@@ -1,3 +1,4 @@
+/** A verdict as `verdict.json` has it. */
 import { z } from 'zod';
 import { paritySchema, phaseSchema } from '../matrix/schema.js';
 import { sha256Schema } from '../plan/schema.js';

@@ -17,6 +17,16 @@ import { type Guard, importWithout } from './without-guard.js';
 export const MANIFEST = 'qualification.intoto.jsonl';
 export const SSH_SIGNATURE = `${MANIFEST}.sig`;
 export const BUNDLE = 'qualification.sigstore.json';
+
+/** What the statement says is made again from the run, and compared as a value and as bytes. */
+export const statementFollows: Guard[] = [
+  { module: 'manifest/verify', guard: 'if (difference !== null)', instead: 'if (false)' },
+  {
+    module: 'manifest/verify',
+    guard: 'if (!serializeStatement(expected).equals(payload))',
+    instead: 'if (false)',
+  },
+];
 export const KEY = 'key.pub.pem';
 export const INDEX = 'evidence.sha256';
 

@@ -11,10 +11,11 @@ import {
   linesOf,
   MANIFEST,
   refused,
+  statementFollows,
   verifierWithout,
   writeLines,
 } from './attack.js';
-import { envelope, keyId, other, statementFollows, victim } from './victim.js';
+import { envelope, keyId, other, victim } from './victim.js';
 import { importWithout } from './without-guard.js';
 
 /** An envelope as JSON, for attacks that change its fields. */

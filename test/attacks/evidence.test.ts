@@ -24,6 +24,7 @@ import {
   KEY,
   MANIFEST,
   refused,
+  statementFollows,
   verifierWithout,
 } from './attack.js';
 import type { Guard } from './without-guard.js';
@@ -49,14 +50,6 @@ const noEmptyFolder = guard("entries.length === 0 && below !== ''", 'false');
 const nothingMissing = guard('if (!found.has(path))', 'if (!found.has(path)) continue; else if (false)');
 const plainEntries = guard('entry.isFile()', '!entry.isDirectory()');
 /** The statement has the sum of all bytes, which is made again with everything else that it says. */
-const statementFollows: Guard[] = [
-  { module: 'manifest/verify', guard: 'if (difference !== null)', instead: 'if (false)' },
-  {
-    module: 'manifest/verify',
-    guard: 'if (!serializeStatement(expected).equals(payload))',
-    instead: 'if (false)',
-  },
-];
 const noFollowing = guard(' | constants.O_NOFOLLOW', '');
 const noBlocking = guard(' | constants.O_NONBLOCK', '');
 

@@ -1,6 +1,6 @@
 /** Answers to a challenge that chose something for themselves, or answer another one. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { sha256 } from '../../src/digest.js';
 import { decide } from '../../src/gate/decide.js';
 import type { GateInput } from '../../src/gate/input.js';
@@ -21,12 +21,17 @@ function planFor({ session, arms }: Plan, challenge: Challenge, { matrices: [mat
   return buildPlan(onto, { session, seed: challengeSeed(challenge), challenge });
 }
 
-test('an answer to a challenge chooses what the matrix leaves no choice in', async (t) => {
+/** A challenge for a change, and what a gate reads of an honest run of it that answers none. */
+async function challenged(t: TestContext) {
   const site = await attacked(t);
   const { input, run } = await honest(site);
-  const challenge = site.challenge(input);
+  return { input, run, challenge: site.challenge(input) };
+}
+
+test('an answer to a challenge chooses what the matrix leaves no choice in', async (t) => {
+  const { input, run, challenge } = await challenged(t);
   run.plan = planFor(run.plan, challenge, input);
-  const offered = { ...input, challenges: [challenge] };
+  const offered = { ...input, challenges: [{ path: 'challenge.json', challenge }] };
   assert.equal(decide(offered).result, 'pass');
   run.plan.prompts = run.plan.prompts.toReversed();
   await tryDecide(t, offered, 'other-challenge', {
@@ -37,13 +42,11 @@ test('an answer to a challenge chooses what the matrix leaves no choice in', asy
 });
 
 test("the answer to another pull request's challenge is offered", async (t) => {
-  const site = await attacked(t);
-  const { input, run } = await honest(site);
-  const challenge = site.challenge(input);
+  const { input, run, challenge } = await challenged(t);
   input.policy.challenge = 'required';
   const answering = (asked: Challenge): GateInput => {
     run.plan = planFor(run.plan, asked, input);
-    return { ...input, challenges: [asked] };
+    return { ...input, challenges: [{ path: 'challenge.json', challenge: asked }] };
   };
   assert.equal(decide(answering(challenge)).result, 'pass');
   const guards = {
@@ -77,11 +80,9 @@ test("the answer to another pull request's challenge is offered", async (t) => {
 });
 
 test('the seed was chosen, and a challenge put beside it', async (t) => {
-  const site = await attacked(t);
-  const { input, run } = await honest(site);
-  const challenge = site.challenge(input);
+  const { input, run, challenge } = await challenged(t);
   run.plan.challenge = challenge;
-  await tryDecide(t, { ...input, challenges: [challenge] }, 'other-challenge', {
+  await tryDecide(t, { ...input, challenges: [{ path: 'challenge.json', challenge }] }, 'other-challenge', {
     module: 'gate/judge-run',
     guard: 'run.plan.seed !== seed',
     instead: 'false',

@@ -153,7 +153,7 @@ test('a failing answer to a challenge is held back: the decision says which ques
   await site.run('good');
   const input = await gather(site.options());
   const challenge = site.challenge(input);
-  const { reasons } = decide({ ...input, challenges: [challenge] });
+  const { reasons } = decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] });
   assert.deepEqual(
     reasons.map(({ code }) => code),
     ['unanswered'],
@@ -163,12 +163,15 @@ test('a failing answer to a challenge is held back: the decision says which ques
     guard: '...unanswered(input),',
     instead: '',
   });
-  assert.deepEqual(silent.decide({ ...input, challenges: [challenge] }).reasons, []);
+  assert.deepEqual(
+    silent.decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] }).reasons,
+    [],
+  );
   assert.match(reasons[0]?.message ?? '', /2026-11-29T11:00:00.000Z for [0-9a-f]{12} and fixture/);
   const run = input.runs[0]?.run;
   assert.ok(run);
   run.plan.challenge = challenge;
-  assert.deepEqual(decide({ ...input, challenges: [challenge] }).reasons, []);
+  assert.deepEqual(decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] }).reasons, []);
 });
 
 test('a cell that is not protected fails: it decides nothing, and is told', async (t) => {

@@ -103,7 +103,7 @@ for (const [name, terms] of [
       { result: 'fail', code: 'waiver-term' },
       {
         module: 'gate/judge-waiver',
-        guard: 'days > 0 && days <= MOST_WAIVER_DAYS',
+        guard: 'days > 0 && days <= policy.maxWaiverDays',
         instead: 'true',
       },
     );

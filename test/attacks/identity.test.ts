@@ -19,6 +19,7 @@ import {
   linesOf,
   MANIFEST,
   refused,
+  statementFollows,
   verifierWithout,
   writeLines,
 } from './attack.js';
@@ -43,14 +44,6 @@ const originalSigner: Guard = {
   guard: 'if (named !== signer.key.keyId)',
   instead: 'if (false)',
 };
-const statementFollows: Guard[] = [
-  { module: 'manifest/verify', guard: 'if (difference !== null)', instead: 'if (false)' },
-  {
-    module: 'manifest/verify',
-    guard: 'if (!serializeStatement(expected).equals(payload))',
-    instead: 'if (false)',
-  },
-];
 
 /** The lines of the victim's statement, signed by the thief, who gives any name. */
 async function stolenLines(name: string): Promise<string[]> {

@@ -16,10 +16,11 @@ import {
   MANIFEST,
   refused,
   SSH_SIGNATURE,
+  statementFollows,
   verifierWithout,
   writeLines,
 } from './attack.js';
-import { keyId, other, statementFollows, victim } from './victim.js';
+import { keyId, other, victim } from './victim.js';
 import type { Guard } from './without-guard.js';
 
 const { statement } = victim.sealed;

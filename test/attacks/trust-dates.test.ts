@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { seal } from '../../src/manifest/seal.js';
 import type { verifyTrusted } from '../../src/manifest/verify-trusted.js';
 import { makeChallenge, REVISIONS } from '../fixtures/challenge.js';
+import { made } from '../fixtures/public-key.js';
 import { writeRun } from '../fixtures/run-folder.js';
-import { backDated, entry, LONG_AGO, made, options, scene, tryJudge, tryVerify } from './try-trust.js';
+import { backDated, entry, LONG_AGO, options, scene, tryJudge, tryVerify } from './try-trust.js';
 import { type Guard, importWithout } from './without-guard.js';
 
 test('the run that answers a challenge says that it was made an hour before', async (t) => {

@@ -14,7 +14,8 @@ import type { SigningKey } from '../../src/manifest/key-store.js';
 import { publicKeyFromObject } from '../../src/manifest/public-key.js';
 import { normaliseSignature } from '../../src/manifest/signature.js';
 import { verifyTrusted } from '../../src/manifest/verify-trusted.js';
-import { backDated, entry, made, options, scene, tryJudge, tryVerify } from './try-trust.js';
+import { made } from '../fixtures/public-key.js';
+import { backDated, entry, options, scene, tryJudge, tryVerify } from './try-trust.js';
 import { type Guard, importWithout } from './without-guard.js';
 
 test('the policy calls an attacker’s key by the name of a trusted one', async (t) => {

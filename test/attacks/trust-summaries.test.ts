@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { attest } from '../../src/manifest/attest.js';
+import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { generateKey, type SigningKey } from '../../src/manifest/key-store.js';
 import { publicKeyFromObject } from '../../src/manifest/public-key.js';
 import { seal } from '../../src/manifest/seal.js';
@@ -13,19 +14,10 @@ import { judgeTrust } from '../../src/manifest/trust-judgement.js';
 import type { TrustedKey, TrustPolicy } from '../../src/manifest/trust-policy.js';
 import { verifyRun } from '../../src/manifest/verify.js';
 import { verifyTrusted } from '../../src/manifest/verify-trusted.js';
+import { made } from '../fixtures/public-key.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { refusal } from '../support/refusal.js';
-import {
-  backDated,
-  entry,
-  made,
-  NOW,
-  options,
-  type Scene,
-  scene,
-  tryVerify,
-  untrusted,
-} from './try-trust.js';
+import { backDated, entry, NOW, options, type Scene, scene, tryVerify, untrusted } from './try-trust.js';
 import { importWithout } from './without-guard.js';
 
 function keyInMemory(): SigningKey {
@@ -104,6 +96,34 @@ test('the summary of an honest run is shown for a forged one', async (t) => {
     instead: '',
   });
   untrusted(error, 'revoked');
+});
+
+test('a forged manifest is put in the place of the honest one between its verification and the summary', async (t) => {
+  const at = await scene(t);
+  const forged = join(at.folder, 'forged');
+  await writeRun(forged, { headShare: () => 0.25 });
+  await seal(forged, at.signer);
+  const verification = await verifyRun(at.run, { keyFolder: join(at.folder, 'none') });
+  await writeFile(join(at.run, MANIFEST_FILE), await readFile(join(forged, MANIFEST_FILE)));
+  const keys = [
+    entry(at.signer.publicKey, { revoked }),
+    entry(at.verifier.publicKey, { roles: ['verifier'] }),
+  ];
+  /** What the summary that `write` makes is worth to the forged run. */
+  const shown = async (write: typeof attest, name: string) => {
+    const path = join(at.folder, name);
+    const policy = { path: 'trust.json', bytes: Buffer.from('') };
+    const date = new Date('2026-12-01T00:00:00Z');
+    await write({ path, runFolder: at.run, verification, policy, key: at.verifier, at: date });
+    return verifyTrusted(forged, await options(at, keys, [path]));
+  };
+  untrusted(await refusal(shown(attest, 'summary.jsonl')), 'revoked');
+  const unguarded = await importWithout<{ attest: typeof attest }>(t, 'manifest/attest', {
+    module: 'manifest/attest',
+    guard: 'manifestSha256: verification.manifestSha256',
+    instead: `manifestSha256: sha256((await import('node:fs')).readFileSync(runFolder + '/${MANIFEST_FILE}'))`,
+  });
+  await shown(unguarded.attest, 'read-again.jsonl');
 });
 
 test('the same evidence, signed honestly by a stranger and attested, is signed again with the stolen key', async (t) => {

@@ -3,13 +3,12 @@
  * named, where it must succeed: else it would be no attack, or another guard would stop it.
  */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { QualifyError } from '../../src/errors.js';
 import { generateKey, type SigningKey } from '../../src/manifest/key-store.js';
-import { type PublicKey, publicKeyFromObject, sshLine } from '../../src/manifest/public-key.js';
+import { type PublicKey, sshLine } from '../../src/manifest/public-key.js';
 import { seal } from '../../src/manifest/seal.js';
 import { formatTrustPolicy } from '../../src/manifest/trust-file.js';
 import { judgeTrust, type TrustCode, type TrustQuestion } from '../../src/manifest/trust-judgement.js';
@@ -116,5 +115,3 @@ export const backDated = (key: PublicKey, change: Partial<TrustQuestion> = {}): 
   ...{ issuedAt: '2026-06-10T00:00:00Z', manifestSha256: null, attestations: [] },
   ...change,
 });
-/** A public key that nobody holds. */
-export const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');

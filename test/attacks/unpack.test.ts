@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { END } from '../../src/manifest/archive-format.js';
@@ -14,6 +13,7 @@ import { archiveEntry } from '../fixtures/archive.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { removeFolder, scratchFolder } from '../support/folder.js';
 import { refusal } from '../support/refusal.js';
+import { scratchRoot } from '../support/scratch-root.js';
 import { type Guard, importWithout } from './without-guard.js';
 
 type Unpacker = typeof import('../../src/manifest/unpack.js');
@@ -23,7 +23,7 @@ describe('unpacking', () => {
   let archive: string;
   let bytes: Buffer;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'qualify-test-'));
+    folder = await mkdtemp(join(scratchRoot, 'qualify-test-'));
     const run = join(folder, 'run');
     await writeRun(run);
     await seal(run, await generateKey('signer', join(folder, 'keys')));

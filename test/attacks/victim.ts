@@ -14,13 +14,3 @@ export const envelope = (guard: string, instead: string): Guard => ({
   guard,
   instead,
 });
-
-/** What the statement says is made again from the run, and compared as a value and as bytes. */
-export const statementFollows: Guard[] = [
-  { module: 'manifest/verify', guard: 'if (difference !== null)', instead: 'if (false)' },
-  {
-    module: 'manifest/verify',
-    guard: 'if (!serializeStatement(expected).equals(payload))',
-    instead: 'if (false)',
-  },
-];

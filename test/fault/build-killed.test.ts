@@ -57,7 +57,7 @@ describe('a session that is ended while it builds', () => {
     await started.finished;
     const builds = home.path('cache', 'qualify', 'builds');
     const isClean = () =>
-      listed(repository) === 1 && readdirSync(builds).length === 0 && worktrees(home).length === 0;
+      readdirSync(builds).length === 0 && worktrees(home).length === 0 && listed(repository) === 1;
     await eventually(isClean, 'worktree and build are gone');
     assert.deepEqual(readdirSync(builds), []);
     assert.deepEqual(worktrees(home), []);

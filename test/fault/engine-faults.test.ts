@@ -41,7 +41,10 @@ describe('engine faults', () => {
         requestTimeoutSeconds: fault.startsWith('hang') ? 4 : 60,
         readyTimeoutSeconds: fault === 'never-ready' ? 2 : 60,
       };
-      const matrix = home.fakeMatrix({ head: { FAKE_FAULT: fault } }, { looks: [1], ...timeouts });
+      // Where a verdict is to say that a launch failed, requests so long that a stall on a busy machine does not part the clocks first.
+      const pace = exitCode === 15 ? { FAKE_US_PER_TOKEN: '1000' } : {};
+      const arms = { base: pace, head: { ...pace, FAKE_FAULT: fault } };
+      const matrix = home.fakeMatrix(arms, { looks: [1], ...timeouts });
       const result = await home.run('run', matrix, '--out', 'run');
       const verdict = home.verdict();
       const busy = verdict.reasons.every(({ code }) => ofABusyMachine.includes(code));

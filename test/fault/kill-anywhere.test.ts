@@ -3,7 +3,7 @@
  * them, at a look, while the run is sealed, while it is resumed. Each kill loses at most one launch.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launchUnderWay, lostLaunches, standingEntries } from '../../src/analysis/lost-launches.js';
@@ -41,12 +41,24 @@ const entriesOf = (home: Home): Entry[] => {
   return existsSync(path) ? parseCutJournal(readFileSync(path), path).entries : [];
 };
 
-/** How many whole lines the journal has, and which kind the last one is. Asked every few milliseconds, so it parses no more than that. */
+/** How many whole lines the journal has, and which kind the last one is. */
 function linesOf(home: Home): { count: number; last: string | undefined } {
   const path = home.path('run', 'journal.jsonl');
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
   const last = lines.at(-1);
   return { count: lines.length, last: last && (JSON.parse(last) as { kind: string }).kind };
+}
+
+/** The same, asked every few milliseconds: it reads no journal that is as long as it was. */
+function watchedLines(home: Home): () => ReturnType<typeof linesOf> {
+  let bytes: number | undefined;
+  let lines = linesOf(home);
+  return () => {
+    const now = statSync(home.path('run', 'journal.jsonl'), { throwIfNoEntry: false })?.size;
+    if (now !== bytes) lines = linesOf(home);
+    bytes = now;
+    return lines;
+  };
 }
 
 /** Launches that are whole and count. */
@@ -68,15 +80,16 @@ const VERDICTS = [11, 14];
  * kill hit; a command that was done before is none.
  */
 async function killSomewhere(home: Home, args: string[], random: () => number): Promise<boolean> {
-  const before = linesOf(home).count;
+  const lines = watchedLines(home);
+  const before = lines().count;
   // One in eight waits for the end, to hit the seal.
-  const lines = random() < 1 / 8 ? Number.POSITIVE_INFINITY : Math.floor(random() * MOST_LINES);
-  const delayMs = random() * (lines === 0 ? 400 : 40);
+  const awaited = random() < 1 / 8 ? Number.POSITIVE_INFINITY : Math.floor(random() * MOST_LINES);
+  const delayMs = random() * (awaited === 0 ? 400 : 40);
   const { child, finished } = home.start(args);
   const deadline = performance.now() + PATIENCE_MS;
   const isThere = (): boolean => {
-    const { count, last } = linesOf(home);
-    return count >= before + lines || (count > before && last === 'end');
+    const { count, last } = lines();
+    return count >= before + awaited || (count > before && last === 'end');
   };
   while (!isThere() && child.exitCode === null && performance.now() < deadline) await sleep(POLL_MS);
   await sleep(delayMs);

@@ -1,19 +1,13 @@
 /** A session that is ended at any moment leaves no process, port, lock or worktree, and its folder stays readable. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseJournal } from '../../src/journal/read.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { ofABusyMachine } from '../support/busy-machine.js';
 import { eventually, nothingRunsOf } from '../support/eventually.js';
-import { Home, type StartedCli } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { type Home, newHome, type StartedCli } from '../support/run-cli.js';
 
 const linesOf = (home: Home): number => {
   const path = home.path('run', 'journal.jsonl');
@@ -61,7 +55,8 @@ async function startUntil(home: Home, lines: number, head: Record<string, string
 /** Somewhere in the first launches: after the start, in a launch, between two. */
 const moments = [1, 4, 6, 9, 13].map((lines) => ({ lines, delayMs: Math.floor(Math.random() * 200) }));
 
-describe('a session that is killed', () => {
+/** Side by side: most of their time is waiting for guards, and none comes to a verdict, which a busy machine could change. */
+describe('a session that is killed', { concurrency: 3 }, () => {
   for (const { lines, delayMs } of moments) {
     test(`by SIGKILL, ${delayMs} ms after line ${lines}, leaves nothing`, async (t) => {
       const home = newHome(t);

@@ -1,20 +1,14 @@
 /** What can happen to a session, each with its word, and `qualify resume` afterwards. */
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { lostLaunches, standingEntries } from '../../src/analysis/lost-launches.js';
 import { sha256 } from '../../src/digest.js';
 import { partialPrefix } from '../../src/machine/write-new.js';
 import { nothingRunsOf } from '../support/eventually.js';
-import { type CliResult, Home } from '../support/run-cli.js';
+import { type CliResult, type Home, newHome } from '../support/run-cli.js';
 
 const fixture = (name: string): string => new URL(`../fixtures/${name}.js`, import.meta.url).href;
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
 
 /** A command that sends itself a signal when it has written so many entries of a kind. */
 async function endedAt(

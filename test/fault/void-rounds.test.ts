@@ -1,12 +1,13 @@
 /** Sessions during which others used the machine, through the real CLI: the round is measured again, and that can be interrupted too. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { standingEntries, voidRounds } from '../../src/analysis/lost-launches.js';
 import type { Entry } from '../../src/journal/entries.js';
 import { parseCutJournal } from '../../src/journal/read.js';
 import { nothingRunsOf } from '../support/eventually.js';
-import { borne, Home } from '../support/run-cli.js';
+import { type Home, newHome } from '../support/run-cli.js';
+import { borne } from '../support/small-matrix.js';
 
 const preload = (fixture: string): string =>
   `--import=${new URL(`../fixtures/${fixture}.js`, import.meta.url).href}`;
@@ -15,12 +16,6 @@ const swapIn = (launches: string) => ({ environment: { NODE_OPTIONS: preloaded, 
 
 /** Only what the test plants voids a launch. */
 const invalidation = { ...borne, swapIns: 1024 };
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
 
 const entriesOf = (home: Home): Entry[] => {
   const path = home.path('run', 'journal.jsonl');

@@ -23,7 +23,7 @@ const MOST_WAIT_MS = 120_000;
 /** `taken`: accepted; `refused`: by an error of ours. */
 export type Outcome = 'taken' | 'refused';
 
-export interface FuzzOptions {
+interface FuzzOptions {
   /** Share of `FUZZ_RUNS`, for readers that are slow. */
   share?: number;
   /** Which errors are the reader's own. */

@@ -1,12 +1,12 @@
 /** One sealed run as a source of good files, made once for a file of tests. */
 import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { generateKey, type OwnKey } from '../../src/manifest/key-store.js';
 import { type SealedRun, seal } from '../../src/manifest/seal.js';
 import { type RunOptions, writeRun } from '../fixtures/run-folder.js';
 import { removeFolder } from '../support/folder.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
 export interface SampleRun {
   /** Scratch folder that holds `run` and may hold more. */
@@ -23,7 +23,7 @@ export async function sampleRun({
   key: given,
   ...options
 }: RunOptions & { key?: OwnKey } = {}): Promise<SampleRun> {
-  const folder = mkdtempSync(join(tmpdir(), 'qualify-sample-'));
+  const folder = mkdtempSync(join(scratchRoot, 'qualify-sample-'));
   after(() => removeFolder(folder));
   const run = join(folder, 'run');
   await writeRun(run, options);

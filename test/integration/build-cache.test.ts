@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { QualifyError } from '../../src/errors.js';
 import { harnessFolder } from '../../src/harness.js';
 import { processIds } from '../../src/machine/procfs.js';
 import { buildEngine } from '../../src/revision/build-cache.js';
@@ -12,8 +10,10 @@ import { type BuildProgress, parseProgress } from '../../src/revision/build-proc
 import { recipeEnvironment } from '../../src/revision/recipe.js';
 import { sourceTreeDigest } from '../../src/revision/source-tree.js';
 import { removeFolder } from '../support/folder.js';
+import { refusal } from '../support/refusal.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-build-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-build-'));
 const builds = join(folder, 'cache', 'qualify', 'builds');
 const cacheBefore = process.env.XDG_CACHE_HOME;
 const pathBefore = process.env.PATH;
@@ -23,16 +23,6 @@ function copyEngine(name: string): string {
   const copy = join(folder, name);
   cpSync(join(harnessFolder, 'test/fixtures/tiny-engine'), copy, { recursive: true });
   return copy;
-}
-
-/** Runs a failing build and gives its error. */
-async function failure(work: Promise<unknown>): Promise<QualifyError> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof QualifyError, String(error));
-  return error;
 }
 
 describe('the build cache', () => {
@@ -102,7 +92,7 @@ describe('the build cache', () => {
   it('shows the last lines of a failing build and keeps its log', async () => {
     const source = copyEngine('failing');
     writeFileSync(join(source, 'kernels/answer.h'), 'constexpr int kAnswer = nonsense;\n');
-    const error = await failure(buildEngine({ sourceFolder: source }));
+    const error = await refusal(buildEngine({ sourceFolder: source }));
     assert.equal(error.code, 'ERR_QUALIFY_BUILD_FAILED');
     assert.equal(error.exit, 'infrastructure');
     assert.match(error.message, /nonsense/);
@@ -138,7 +128,7 @@ describe('the build cache', () => {
     const source = copyEngine('moving');
     writeFileSync(join(source, 'kernels/answer.h'), '#pragma once\nconstexpr int kAnswer = 45;\n');
     const onProgress = () => writeFileSync(join(source, 'kernels/another.h'), '// edited meanwhile\n');
-    const error = await failure(buildEngine({ sourceFolder: source, onProgress }));
+    const error = await refusal(buildEngine({ sourceFolder: source, onProgress }));
     assert.equal(error.code, 'ERR_QUALIFY_SOURCES_CHANGED');
     assert.equal((await buildEngine({ sourceFolder: source })).cached, false);
   });
@@ -146,7 +136,7 @@ describe('the build cache', () => {
   it('names a missing tool with its remedy', async () => {
     process.env.PATH = join(folder, 'empty');
     try {
-      const error = await failure(buildEngine({ sourceFolder: copyEngine('toolless') }));
+      const error = await refusal(buildEngine({ sourceFolder: copyEngine('toolless') }));
       assert.equal(error.code, 'ERR_QUALIFY_TOOL_MISSING');
       assert.match(error.message, /CMake/);
       assert.match(error.hint ?? '', /apt-get install cmake ninja-build g\+\+/);
@@ -156,7 +146,7 @@ describe('the build cache', () => {
   });
 
   it('says when a folder is no engine', async () => {
-    const error = await failure(buildEngine({ sourceFolder: folder }));
+    const error = await refusal(buildEngine({ sourceFolder: folder }));
     assert.equal(error.code, 'ERR_QUALIFY_NO_ENGINE_SOURCES');
   });
 });

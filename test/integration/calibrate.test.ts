@@ -2,17 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { type SessionRecord, sessionRecordSchema } from '../../src/analysis/calibration.js';
 import { eventually } from '../support/eventually.js';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { type Home, newHome } from '../support/run-cli.js';
 
 const quiet = { FAKE_NOISE_PERCENT: '0.2' };
 

@@ -1,14 +1,8 @@
 /** The controls of a session through the real CLI, on fake engines whose launches differ in what no witness tells. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { describe, test } from 'node:test';
+import { type Home, newHome } from '../support/run-cli.js';
 
 interface PlanAnswer {
   estimate: { launches: number; nullArm: { launches: number } };

@@ -1,7 +1,8 @@
-/** `qualify gate` and `qualify waive` as they are called: rules in git, runs in folders, exit codes, files. */
+/** `qualify gate` as it is called: rules in git, runs in folders, exit codes, files. */
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,43 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { gateDecisionSchema } from '../../src/gate/decision.js';
-import { loadKey } from '../../src/manifest/key-store.js';
 import { packRun } from '../../src/manifest/pack.js';
-import { GateSite, trusted } from '../fixtures/gate-site.js';
+import { empty, gate, home, inRepository, losing, site, startedAt } from '../fixtures/gate-commands.js';
 import { Repository } from '../support/repository.js';
-import { type CliResult, Home } from '../support/run-cli.js';
-
-const home = new Home();
-after(() => home.remove());
-
-/** The command lines read the time of day: runs are of an hour ago. */
-const startedAt = `${new Date(Date.now() - 3_600_000).toISOString().slice(0, 19)}Z`;
-const losing = { startedAt, headShare: (tokens: number) => (tokens === 64 ? 0.5 : 1.1) };
-
-let site: GateSite;
-
-before(async () => {
-  site = await GateSite.make(home.folder);
-  await home.run('keys', 'generate');
-  const own = await loadKey('default', home.path('config', 'qualify', 'keys'));
-  site.repository.git('checkout', '--quiet', 'main');
-  site.writeRules({}, [trusted(site.observer, 'observer'), trusted(own, 'maintainer')]);
-  site.base = site.repository.commit('the maintainer of this home');
-  site.repository.git('checkout', '--quiet', '-b', 'change-2');
-  site.head = site.change('two');
-});
-
-const gate = (...args: string[]): Promise<CliResult> =>
-  home.start(['gate', '--head', site.head, '--manifests', site.manifests, ...args], {
-    cwd: site.repository.folder,
-  }).finished;
-
-const empty = (name: string): string => {
-  mkdirSync(home.path(name), { recursive: true });
-  return home.path(name);
-};
+import type { CliResult } from '../support/run-cli.js';
 
 test('without runs evidence is missing', async () => {
   const { exitCode, stdout, stderr } = await gate();
@@ -83,143 +53,19 @@ test('without --base the rules are those of the branch that the remote calls its
   assert.match(lost.stderr, /There is no main branch in .*git remote set-head origin --auto/s);
 });
 
-describe('with a run that loses a cell', () => {
-  before(() => site.run('2026/losing', losing));
-
-  test('fails, as JSON, too, and writes every report', async () => {
-    const out = home.path('reports');
-    const files = { markdown: 'gate.md', junit: 'gate.xml', ctrf: 'deep/gate.json' };
-    const flags = Object.entries(files).flatMap(([name, file]) => [`--${name}`, join(out, file)]);
-    const { exitCode, stdout } = await gate('--json', ...flags);
-    assert.equal(exitCode, 10);
-    const decision = gateDecisionSchema.parse(JSON.parse(stdout));
-    assert.equal(decision.requirements[0]?.cells[0]?.id, '96/32');
-    assert.match(readFileSync(join(out, 'gate.md'), 'utf8'), /^### FAIL: /);
-    assert.match(readFileSync(join(out, 'gate.xml'), 'utf8'), /^<\?xml/);
-    assert.equal(JSON.parse(readFileSync(join(out, 'deep/gate.json'), 'utf8')).reportFormat, 'CTRF');
-    assert.deepEqual(readdirSync(out).sort(), ['deep', 'gate.md', 'gate.xml']);
-  });
-
-  test('is waived by a maintainer, and says so first', async () => {
-    // The folder is not there yet.
-    const waivers = home.path('signed', 'deep');
-    const path = join(waivers, 'slow.waiver.json');
-    const waive = (...more: string[]): Promise<CliResult> =>
-      home.start(
-        ['waive', '--head', site.head, '--matrix', 'fixture', '--cell', '96/32', '--out', path, ...more],
-        { cwd: site.repository.folder },
-      ).finished;
-    const terms = ['--reason', 'until the next one lands', '--expires', '14d'];
-    const first = await waive(...terms);
-    assert.equal(first.exitCode, 0, first.stderr);
-    assert.equal((await waive(...terms)).exitCode, 64, 'a waiver is not replaced');
-    assert.deepEqual(readdirSync(waivers), ['slow.waiver.json']);
-    const nowhere = await waive(...terms, '--out', '/proc/nowhere/a.waiver.json');
-    assert.equal(nowhere.exitCode, 15, nowhere.stderr);
-    assert.match(nowhere.stderr, /ERR_QUALIFY_UNWRITABLE/);
-    const { exitCode, stdout } = await gate('--waivers', waivers);
-    assert.equal(exitCode, 0);
-    assert.match(stdout, /^WAIVED \(exit 0\)/);
-    assert.match(stdout, /until the next one lands/);
-  });
-
-  test('a waiver that no gate could use is not signed, with what would be used', async () => {
-    const out = home.path('refused', 'a.waiver.json');
-    const terms = { head: site.head, matrix: 'fixture', cell: '96/32', reason: 'why', expires: '14d', out };
-    const waive = (change: Partial<Record<keyof typeof terms | 'base' | 'policy' | 'key', string>>) =>
-      home.start(
-        [
-          'waive',
-          ...Object.entries({ ...terms, ...change }).flatMap(([name, value]) => [`--${name}`, value]),
-        ],
-        { cwd: site.repository.folder },
-      ).finished;
-    await home.run('keys', 'generate', 'nobody');
-    const refused: [change: Parameters<typeof waive>[0], code: string, text: RegExp][] = [
-      [
-        { matrix: 'fixtur' },
-        'ERR_QUALIFY_WAIVER',
-        /requires no matrix "fixtur"[\s\S]*qualify\.policy\.yaml of main[\s\S]*Did you mean "fixture"\?/,
-      ],
-      [{ matrix: 'other' }, 'ERR_QUALIFY_WAIVER', /It requires: fixture\n/],
-      [
-        { cell: '96/33' },
-        'ERR_QUALIFY_WAIVER',
-        /protects no cell "96\/33" of fixture[\s\S]*Did you mean "96\/32"\?/,
-      ],
-      [{ cell: 'all' }, 'ERR_QUALIFY_WAIVER', /It protects: 64\/32, 96\/32\n/],
-      [
-        { key: 'nobody' },
-        'ERR_QUALIFY_WAIVER',
-        /\(unknown-key\)[\s\S]*qualify keys add KEY\.pub --role maintainer/,
-      ],
-      [{ reason: ' \u200b ' }, '--reason', /Say why/],
-      [{ expires: '367d' }, '--expires', /up to 366d/],
-      [{ head: 'nowhere' }, 'ERR_QUALIFY_REVISION', /no commit "nowhere"/],
-      [{ policy: 'other.yaml' }, 'ERR_QUALIFY_POLICY', /is not there/],
-      [{ base: 'nowhere' }, 'ERR_QUALIFY_REVISION', /no commit "nowhere"/],
-    ];
-    for (const [change, code, text] of refused) {
-      const { exitCode, stderr } = await waive(change);
-      assert.equal(exitCode, 64, stderr);
-      assert.ok(stderr.includes(code), stderr);
-      assert.match(stderr, text);
-    }
-    assert.equal(existsSync(home.path('refused')), false);
-    // A short name is resolved, and the commit is said with its subject.
-    const { stdout, stderr } = await waive({ head: site.head.slice(0, 10) });
-    assert.ok(stdout.includes(` at ${site.head} (two), until `), stdout);
-    assert.equal(stderr, '');
-  });
-
-  test('where there is no policy a waiver is signed unchecked, and that is said', async () => {
-    const { repository } = site;
-    repository.git('branch', '--move', 'main', 'trunk');
-    const waived = await home.start(
-      [
-        ...['waive', '--head', site.head, '--matrix', 'any', '--cell', 'any', '--reason', 'why'],
-        ...['--expires', '1d', '--out', home.path('unchecked.waiver.json')],
-      ],
-      { cwd: repository.folder },
-    ).finished;
-    repository.git('branch', '--move', 'trunk', 'main');
-    assert.equal(waived.exitCode, 0, waived.stderr);
-    assert.match(waived.stderr, /^Not checked: /);
-  });
-
-  test('a waiver, trust and rules that are committed to main leave the run as new as it was', async () => {
-    const { repository } = site;
-    const before = repository.git('rev-parse', 'main');
-    repository.git('checkout', '--quiet', 'main');
-    repository.write(
-      'waivers/slow.waiver.json',
-      readFileSync(home.path('signed/deep/slow.waiver.json'), 'utf8'),
-    );
-    const trust = readFileSync(join(repository.folder, 'qualify.trust.json'), 'utf8');
-    repository.write('qualify.trust.json', `${trust}\n`);
-    repository.commit('waived');
-    const waived = await gate();
-    assert.equal(waived.exitCode, 0, waived.stdout);
-    assert.match(waived.stdout, /^WAIVED/);
-    repository.write('matrices/other.yaml', 'not what decides who may speak\n');
-    repository.commit('something else');
-    assert.equal((await gate()).exitCode, 12, 'now it is behind');
-    repository.git('reset', '--quiet', '--hard', before);
-  });
-
-  test('a changed byte of a waiver makes it none', async () => {
-    const waivers = empty('forged');
-    const path = await site.waive('96/32');
-    const envelope = JSON.parse(readFileSync(path, 'utf8')) as { payload: string };
-    const payload = Buffer.from(envelope.payload, 'base64')
-      .toString('utf8')
-      .replace('2026-12-10', '2036-12-10');
-    envelope.payload = Buffer.from(payload).toString('base64');
-    writeFileSync(join(waivers, 'forged.waiver.json'), `${JSON.stringify(envelope)}\n`);
-    const { exitCode, stdout } = await gate('--waivers', waivers);
-    assert.equal(exitCode, 10);
-    assert.match(stdout, /\[not-verified\]/);
-  });
+test('a run that loses a cell fails, as JSON, too, and writes every report', async () => {
+  await site.run('2026/losing', losing);
+  const out = home.path('reports');
+  const files = { markdown: 'gate.md', junit: 'gate.xml', ctrf: 'deep/gate.json' };
+  const flags = Object.entries(files).flatMap(([name, file]) => [`--${name}`, join(out, file)]);
+  const { exitCode, stdout } = await gate('--json', ...flags);
+  assert.equal(exitCode, 10);
+  const decision = gateDecisionSchema.parse(JSON.parse(stdout));
+  assert.equal(decision.requirements[0]?.cells[0]?.id, '96/32');
+  assert.match(readFileSync(join(out, 'gate.md'), 'utf8'), /^### FAIL: /);
+  assert.match(readFileSync(join(out, 'gate.xml'), 'utf8'), /^<\?xml/);
+  assert.equal(JSON.parse(readFileSync(join(out, 'deep/gate.json'), 'utf8')).reportFormat, 'CTRF');
+  assert.deepEqual(readdirSync(out).sort(), ['deep', 'gate.md', 'gate.xml']);
 });
 
 test('a run with a changed byte is no evidence: exit 16 where nothing else is offered', async () => {
@@ -228,9 +74,7 @@ test('a run with a changed byte is no evidence: exit 16 where nothing else is of
   appendFileSync(join(path, 'journal.jsonl'), '\n');
   const moved = join(own, 'run');
   await site.copy(path, '../tampered/run');
-  const alone = await home.start(['gate', '--head', site.head, '--manifests', own], {
-    cwd: site.repository.folder,
-  }).finished;
+  const alone = await inRepository('gate', '--head', site.head, '--manifests', own);
   assert.equal(alone.exitCode, 16, alone.stdout);
   assert.ok(alone.stdout.replaceAll(/\s/g, '').includes(moved));
   assert.match(alone.stdout, /\[not-verified\]/);
@@ -240,9 +84,7 @@ test('a packed run counts as its folder does, and an archive that is none is tol
   const archives = empty('archives');
   const path = await site.run('packed', { startedAt });
   await packRun(path, { out: join(archives, 'run.tar') });
-  const call = (): Promise<CliResult> =>
-    home.start(['gate', '--head', site.head, '--manifests', archives], { cwd: site.repository.folder })
-      .finished;
+  const call = (): Promise<CliResult> => inRepository('gate', '--head', site.head, '--manifests', archives);
   const good = await call();
   assert.equal(good.exitCode, 0, good.stdout);
   assert.match(good.stdout, /run\.tar: session/);
@@ -256,6 +98,28 @@ test('a packed run counts as its folder does, and an archive that is none is tol
   );
   rmSync(join(archives, 'run.tar'));
   assert.equal((await call()).exitCode, 16);
+});
+
+test('folders and files are named one after the other, or each by an option of its own', async () => {
+  const [first, second] = [empty('first'), empty('second')];
+  await site.copy(await site.run('listed', { startedAt }), '../second/run');
+  const waivers = [empty('waivers-1'), empty('waivers-2')];
+  const call = (...args: string[]): Promise<CliResult> =>
+    home.start(['gate', '--head', site.head, ...args, '--json'], { cwd: site.repository.folder }).finished;
+  const listed = await call('--manifests', first, second, '--waivers', ...waivers);
+  assert.equal(listed.exitCode, 0, listed.stdout + listed.stderr);
+  const repeated = await call('--manifests', first, '--manifests', second, '--waivers', ...waivers);
+  assert.equal(repeated.exitCode, 0, repeated.stdout + repeated.stderr);
+  assert.equal((await call('--manifests', first)).exitCode, 12);
+  const [challenges, attestations] = [
+    ['--challenge', '/no-1', '/no-2'],
+    ['--attestations', '/no-1', '/no-2'],
+  ];
+  for (const files of [challenges, attestations]) {
+    const { stderr } = await call('--manifests', first, second, ...files);
+    assert.match(stderr, /\/no-1/);
+    assert.doesNotMatch(stderr, /too many arguments/);
+  }
 });
 
 test('rules from the working tree are taken on demand only, and told', async () => {
@@ -321,13 +185,15 @@ describe('what cannot be read is a usage error with a remedy', () => {
       join(site.manifests, '2026', 'losing', name),
     );
     const [file = ''] = run.filter((path) => path.endsWith('verdict.json'));
+    const waiver = join(empty('signed/deep'), 'slow.waiver.json');
+    copyFileSync(await site.waive('96/32'), waiver);
     for (const args of [
       ['--junit', home.path('x.xml'), '--ctrf', `${home.path('x')}/../x.xml`],
       ['--junit', home.path('gh', 'summary.md'), '--github', home.path('gh')],
       ['--junit', file],
       ['--junit', 'qualify.policy.yaml'],
       ['--junit', 'qualify.trust.json'],
-      ['--markdown', home.path('signed', 'deep', 'slow.waiver.json'), '--waivers', home.path('signed')],
+      ['--markdown', waiver, '--waivers', home.path('signed')],
     ]) {
       const { exitCode, stderr } = await gate(...args);
       assert.equal(exitCode, 64, args.join(' '));

@@ -279,6 +279,29 @@ test('runs are ignored by git, by one line at the end of what is ignored already
   assert.equal(readFileSync(path, 'utf8'), '*.gguf\n.qualify/\n');
 });
 
+test('exceptions of a repository stay in force: what its .gitignore says of runs is left as it is, and told', async () => {
+  for (const own of ['/.qualify/*\n!.qualify/keep\n', '.qualify/runs/\n', '**/.qualify/bisect']) {
+    const repository = engineRepository();
+    repository.write('.gitignore', own);
+    const { exitCode, stdout, stderr } = await init(repository.folder);
+    assert.equal(exitCode, 0, stderr);
+    assert.equal(readFileSync(join(repository.folder, '.gitignore'), 'utf8'), own);
+    assert.doesNotMatch(stdout, /gitignore/);
+    assert.match(stderr, /^\.gitignore speaks of \.qualify already and stays as it is\..*git check-ignore/m);
+    if (!own.includes('!')) continue;
+    repository.write('.qualify/keep', '');
+    repository.write('.qualify/runs/one/plan.json', '{}');
+    const seen = repository.git('status', '--porcelain', '--untracked-files=all', '.qualify');
+    assert.equal(seen.trim(), '?? .qualify/keep');
+  }
+  // Other names, and what is only said.
+  const other = engineRepository();
+  other.write('.gitignore', '# .qualify/ is mine\n.qualifying/\n');
+  const added = await init(other.folder);
+  assert.match(readFileSync(join(other.folder, '.gitignore'), 'utf8'), /\n\.qualify\/\n$/);
+  assert.doesNotMatch(added.stderr, /speaks of/);
+});
+
 test('a .gitignore in another encoding than UTF-8 keeps its bytes', async () => {
   const repository = engineRepository();
   const path = join(repository.folder, '.gitignore');

@@ -1,14 +1,8 @@
 /** Sessions with more than two arms, and sessions narrowed to some cells: run, verify and report. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { describe, test } from 'node:test';
+import { newHome } from '../support/run-cli.js';
 
 const off = { DFLASH_MOE_GROUPED_MMID_PREFILL: '0', DFLASH_MOE_FUSED_COMBINE: '0', DFLASH_MOE_OWNERS: '1' };
 const grouped = { ...off, DFLASH_MOE_GROUPED_MMID_PREFILL: '1' };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { generateKey } from '../../src/manifest/key-store.js';
@@ -9,8 +8,9 @@ import { planSchema } from '../../src/plan/schema.js';
 import { runCli } from '../fixtures/cli.js';
 import { writeRun } from '../fixtures/run-folder.js';
 import { removeFolder } from '../support/folder.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-matrix-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-matrix-'));
 after(() => removeFolder(folder));
 
 describe('qualify matrix', () => {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdtempSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { z } from 'zod';
@@ -17,8 +16,9 @@ import { embeddedBuild } from '../../src/revision/build-cache.js';
 import { verdictSchema } from '../../src/verdict/schema.js';
 import { runCli } from '../fixtures/cli.js';
 import { removeFolder } from '../support/folder.js';
+import { scratchRoot } from '../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-oracle-test-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-oracle-test-'));
 after(() => removeFolder(folder));
 
 const environment = { QUALIFY_LOCK: `test ${folder}`, TMPDIR: folder, NO_COLOR: '1' };

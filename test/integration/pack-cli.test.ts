@@ -56,6 +56,26 @@ test('is not written into the run folder, which one file more would make invalid
   assert.equal(existsSync(home.path('run', 'x.tar')), false);
 });
 
+test('names the archive that was given where a run folder or another file is needed, and what to do instead', async (t) => {
+  const home = await sealedRun(t);
+  await home.run('pack', 'run', '--out', 'the run.tar');
+  const bytes = readFileSync(home.path('the run.tar'));
+  const over = await home.run('report', 'the run.tar', '--out', 'the run.tar');
+  assert.equal(over.exitCode, 64, over.stderr);
+  assert.match(over.stderr, /the run\.tar is the run that is read\n {2}next: .* name another file\./);
+  assert.doesNotMatch(over.stderr, /inside of/);
+  for (const command of ['pack', 'resume']) {
+    const again = await home.run(command, 'the run.tar');
+    assert.equal(again.exitCode, 64, again.stderr);
+    assert.match(again.stderr, /the run\.tar is a file, and this takes a run folder/);
+    assert.match(
+      again.stderr,
+      /next: An archive is .* packed already.*: qualify unpack '[^']*the run\.tar'\n/,
+    );
+  }
+  assert.deepEqual(readFileSync(home.path('the run.tar')), bytes);
+});
+
 test('says that an archive does not hold with 16, and leaves nothing', async (t) => {
   const home = await sealedRun(t);
   await home.run('pack', 'run', '--out', 'a.tar', '--json');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { planSchema } from '../../src/plan/schema.js';
 import { fakeModel, type Host, startHost } from '../fixtures/native-host.js';
-import { Home } from '../support/run-cli.js';
+import { newHome } from '../support/run-cli.js';
 
 async function newHost(t: TestContext, ...args: string[]): Promise<Host> {
   const model = fakeModel();
@@ -14,12 +14,6 @@ async function newHost(t: TestContext, ...args: string[]): Promise<Host> {
     model.remove();
   });
   return host;
-}
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
 }
 
 const times = async (host: Host): Promise<Record<string, number>> => {

@@ -1,16 +1,10 @@
 /** The real CLI on fake engines, from the matrix to the exit code. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { ofABusyMachine } from '../support/busy-machine.js';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { newHome } from '../support/run-cli.js';
 
 const FILES = [
   'plan.json',
@@ -119,7 +113,9 @@ describe('qualify run', () => {
 
   test('gives no verdict when a file of a build changes while it runs', async (t) => {
     const home = newHome(t);
-    const matrix = home.fakeMatrix({}, { looks: [1] });
+    // Requests so long that a stall on a busy machine does not part the clocks, which would be told first.
+    const slow = { FAKE_US_PER_TOKEN: '2000' };
+    const matrix = home.fakeMatrix({ base: slow, head: slow }, { looks: [1] });
     const serve = home.path('fake', 'serve');
     const [shebang, ...rest] = readFileSync(serve, 'utf8').split('\n');
     writeFileSync(home.path('fake', 'library.so'), 'one');

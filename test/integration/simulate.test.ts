@@ -1,20 +1,14 @@
 /** Sessions of the simulated engine, by the real CLI and the real processes. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
 import { type Plan, planSchema } from '../../src/plan/schema.js';
 import { eventually } from '../support/eventually.js';
-import { Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { type Home, newHome } from '../support/run-cli.js';
 
 const planOf = (home: Home, run: string): Plan =>
   planSchema.parse(JSON.parse(readFileSync(home.path(run, 'plan.json'), 'utf8')));

@@ -1,17 +1,11 @@
 /** `qualify switches` through the real CLI, on a fake engine whose switches have known effects on time. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseMatrix } from '../../src/matrix/parse.js';
 import { breachesOf } from '../../src/matrix/rules.js';
 import type { AblationCell } from '../../src/verdict/ablation-schema.js';
-import { type CliResult, Home } from '../support/run-cli.js';
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
+import { type CliResult, type Home, newHome } from '../support/run-cli.js';
 
 const names = ['FAKE_A', 'FAKE_B', 'FAKE_C'];
 const asked = names.flatMap((name) => ['--switch', `${name}=0,1`]);

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { Verdict } from '../../src/verdict/schema.js';
 import { type Trap, traps } from '../fixtures/traps.js';
 import { nothingRunsOf } from '../support/eventually.js';
-import { type CliResult, fakeServer, Home, type Switches } from '../support/run-cli.js';
+import { type CliResult, fakeServer, type Home, newHome, type Switches } from '../support/run-cli.js';
 
 /** An honest fake engine of nobody's, as a run elsewhere would have started it. Answers its port. */
 async function otherServer(t: TestContext, home: Home): Promise<string> {
@@ -60,12 +60,6 @@ function showsNothing({ cells }: Verdict): void {
     assert.deepEqual(cell.arms, {});
     for (const { effect } of cell.comparisons) assert.equal(effect, null);
   }
-}
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
 }
 
 /** Tries on a machine so busy that the clocks of requests of a few milliseconds part, which outranks some refusals. */

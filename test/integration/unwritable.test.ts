@@ -4,20 +4,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { harnessFolder } from '../../src/harness.js';
 import { takeFolderLock } from '../../src/machine/lock.js';
 import { eventually } from '../support/eventually.js';
-import { type CliResult, Home } from '../support/run-cli.js';
+import { type CliResult, newHome } from '../support/run-cli.js';
 
 const cli = fileURLToPath(new URL('../../../bin/qualify.js', import.meta.url));
-
-function newHome(t: TestContext): Home {
-  const home = new Home();
-  t.after(() => home.remove());
-  return home;
-}
 
 function refused(result: Pick<CliResult, 'exitCode' | 'stderr'>, code: string): void {
   assert.equal(result.exitCode, 15, result.stderr);

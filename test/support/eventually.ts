@@ -7,14 +7,20 @@ import type { Home } from './run-cli.js';
 /** Far more than anything that is waited for takes; who waits longer waits in vain. */
 const PATIENCE_MS = 300_000;
 const POLL_MS = 5;
+/** Each look at all processes takes a few milliseconds itself. */
+const PROCESSES_POLL_MS = 50;
 
 /** Waits until it holds, and fails with `what` where it never does. */
-export async function eventually(holds: () => boolean, what: string | (() => string)): Promise<void> {
+export async function eventually(
+  holds: () => boolean,
+  what: string | (() => string),
+  pollMs = POLL_MS,
+): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!holds()) {
     if (performance.now() > deadline)
       assert.fail(`never in ${PATIENCE_MS / 1000} s: ${typeof what === 'string' ? what : what()}`);
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
 }
 
@@ -27,5 +33,6 @@ export function nothingRunsOf(home: Home): Promise<void> {
   return eventually(
     () => running().length === 0,
     () => `no process is left (${running().join(', ')} are)`,
+    PROCESSES_POLL_MS,
   );
 }

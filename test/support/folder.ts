@@ -1,14 +1,14 @@
 /** Scratch folders that go away with the test that made them. */
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { eventually } from './eventually.js';
+import { scratchRoot } from './scratch-root.js';
 
 /** A new empty folder, removed when the test ends. */
 export async function scratchFolder(context: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'qualify-test-'));
+  const folder = await mkdtemp(join(scratchRoot, 'qualify-test-'));
   context.after(() => removeFolder(folder));
   return folder;
 }

@@ -1,7 +1,11 @@
 /** A small git repository with the folders of an engine in it. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+
+/** Who commits; and that no commit looks whether there is something to tidy up, which is a process each. */
+const CONFIG =
+  '[user]\n\tname = Test\n\temail = test@example.org\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
 
 export class Repository {
   readonly folder: string;
@@ -10,8 +14,7 @@ export class Repository {
     this.folder = folder;
     mkdirSync(folder, { recursive: true });
     this.git('init', '--quiet', '--initial-branch=main');
-    this.git('config', 'user.name', 'Test');
-    this.git('config', 'user.email', 'test@example.org');
+    appendFileSync(join(folder, '.git', 'config'), CONFIG);
     this.write('native/CMakeLists.txt', '# one\n');
     this.write('kernels/a.h', '// one\n');
   }

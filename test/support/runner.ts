@@ -1,11 +1,11 @@
 /** Runners of workflows: folders, variables and commands of their own, in which a test runs the scripts of steps by bash. */
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { removeFolder } from './folder.js';
+import { scratchRoot } from './scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-action-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-action-'));
 after(() => removeFolder(folder));
 const bin = join(folder, 'bin');
 mkdirSync(bin);

@@ -1,10 +1,11 @@
 /** A repository of the served engine: each commit builds in a second or two, serves, and is as fast as it says. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { harnessFolder } from '../../src/harness.js';
 import { Repository } from './repository.js';
-import { borne, type Home } from './run-cli.js';
+import type { Home } from './run-cli.js';
+import { writeSmallMatrix } from './small-matrix.js';
 
 const addon = fileURLToPath(new URL('../fixtures/timed-addon.cjs', import.meta.url));
 
@@ -42,29 +43,13 @@ export class ServedRepository extends Repository {
 
 /** A matrix of small cells for it, by CPU time; answers its path. */
 export function servedMatrix(home: Home, protocol: Record<string, unknown> = {}): string {
-  writeFileSync(home.path('model.gguf'), 'a model that nobody reads');
-  const matrix = {
-    schemaVersion: 1,
-    name: 'served',
+  return writeSmallMatrix(home.folder, 'served.yaml', 'served', {
     title: 'A tiny engine that serves',
-    model: { path: home.path('model.gguf'), vocabulary: 300 },
+    vocabulary: 300,
     engine: { threads: 1 },
-    cells: [
-      { promptTokens: 64, chunk: 32 },
-      { promptTokens: 96, chunk: 32 },
-    ],
+    cells: [64, 96],
     arms: { base: {}, head: {} },
-    protocol: {
-      warmups: 1,
-      samples: 3,
-      looks: [6],
-      clock: 'cpu',
-      nullRounds: 0,
-      invalidation: borne,
-      ...protocol,
-    },
-    budgets: { prefill: 5 },
-  };
-  writeFileSync(home.path('served.yaml'), JSON.stringify(matrix));
-  return home.path('served.yaml');
+    protocol,
+    budget: 5,
+  });
 }

@@ -20,7 +20,7 @@ test('no sentence of a small run says "1 rounds" or the like', () => {
   const wrong = new RegExp(`(?<![\\d.,])1 (?:more )?(?:${things})\\b|\\b1 rounds? are\\b`);
   for (const looks of [1, 2, 5, 6]) {
     const plan = makePlan({
-      protocol: { warmups: 1, samples: 1, looks: [looks], nullRounds: looks > 1 ? 2 : 1, clock: 'cpu' },
+      protocol: { samples: 1, looks: [looks], nullRounds: looks > 1 ? 2 : 1 },
     });
     const verdict = verdictOf(plan);
     const context = { plan, entries: makeJournal(plan) };

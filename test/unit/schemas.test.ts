@@ -10,10 +10,14 @@ import { decide } from '../../src/gate/decide.js';
 import { gatePolicySchema } from '../../src/gate/policy.js';
 import { signWaiver, waiverOf } from '../../src/gate/waiver.js';
 import { harnessFolder } from '../../src/harness.js';
+import { attest } from '../../src/manifest/attest.js';
 import { readEnvelope } from '../../src/manifest/envelope.js';
+import { MANIFEST_FILE } from '../../src/manifest/evidence-index.js';
 import { generateKey } from '../../src/manifest/key-store.js';
+import { readManifest } from '../../src/manifest/manifest.js';
 import { sshLine } from '../../src/manifest/public-key.js';
 import { seal } from '../../src/manifest/seal.js';
+import { verifyRun } from '../../src/manifest/verify.js';
 import {
   type DocumentName,
   documentNames,
@@ -52,6 +56,14 @@ async function realDocuments(
   const key = await generateKey('signer', join(scratch, 'keys'));
   await writeRun(run, { nullRounds: 1 });
   const { statement } = await seal(run, key);
+  const { testResult } = readManifest(await readFile(join(run, MANIFEST_FILE)));
+  const path = join(scratch, 'run.vsa.jsonl');
+  await attest({
+    ...{ path, runFolder: run, verification: await verifyRun(run), at: new Date(NOW) },
+    ...{ policy: { path: 'qualify.trust.json', bytes: Buffer.from('{}') } },
+    key: await generateKey('verifier', join(scratch, 'keys')),
+  });
+  const summary = readEnvelope(await readFile(path), { file: path });
   const readJson = async (file: string): Promise<unknown> =>
     JSON.parse(await readFile(join(run, file), 'utf8'));
   const journal = (await readFile(join(run, 'journal.jsonl'), 'utf8')).trimEnd().split('\n');
@@ -69,6 +81,8 @@ async function realDocuments(
   );
   return {
     statement: [statement],
+    'test-result': [JSON.parse(testResult.payload.toString())],
+    'verification-summary': [JSON.parse(summary.payload.toString())],
     verdict: [await readJson('verdict.json')],
     plan: [await readJson('plan.json')],
     'journal-entry': journal.map((line): unknown => JSON.parse(line)),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/levels.h"
 #include "cpu/packed_layout.h"
 #include "cpu/simd/lanes.h"
 
@@ -56,13 +57,13 @@ struct FormatROCmFP3 {
   static constexpr bool hasMinimum = false;
   static constexpr std::int64_t codeBytes = codeBytesROCmFP3;
   static constexpr std::int64_t scaleBytes = scaleBytes16;
-  static constexpr std::uint8_t levels[16] = {4, 5, 6, 8, 4, 3, 2, 0};  // by magnitude and sign
+  static constexpr LevelTable<std::uint8_t> levels = levelTable<std::uint8_t>(magnitudesROCmFP3, zero);
   static constexpr int unitOperands = 8;
   static const std::byte* unit(const std::byte* codes, int i) { return codes + 192 * i; }
   template <int s>
   static Codes operand(const std::byte* unit) {
     const Codes magnitude = field<2 * (s % 4), 3>(loadCodes(unit + s / 4 * 64));
-    return lookUp(levels, either(magnitude, signAtBit2<s>(loadCodes(unit + 128))));
+    return lookUp(levels.of, either(magnitude, signAtBit2<s>(loadCodes(unit + 128))));
   }
   static Lanes scale(const std::byte* scales, int group) { return loadUE4M3(scales + 16 * group); }
 
@@ -93,14 +94,14 @@ struct LevelsQ4_0 {
 };
 struct LevelsROCmFP4 {
   static Codes of(Codes code) {
-    static constexpr std::uint8_t levels[16] = {10, 11, 12, 13, 14, 16, 18, 20, 10, 9, 8, 7, 6, 4, 2, 0};
-    return lookUp(levels, code);
+    static constexpr LevelTable<std::uint8_t> levels = levelTable<std::uint8_t>(magnitudesROCmFP4, 10);
+    return lookUp(levels.of, code);
   }
 };
 struct LevelsMXFP4 {
   static Codes of(Codes code) {
-    static constexpr std::uint8_t levels[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-    return lookUp(levels, code);
+    static constexpr LevelTable<std::uint8_t> levels = levelTable<std::uint8_t>(magnitudesMXFP4, 12);
+    return lookUp(levels.of, code);
   }
 };
 

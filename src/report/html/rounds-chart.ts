@@ -1,4 +1,6 @@
 /** The paired effect of each round, and what followed from them at each look: centre, interval, margin. */
+
+import { asPercent } from '../../analysis/controls/interval.js';
 import { logEffect } from '../../analysis/effect.js';
 import type { Plan } from '../../plan/schema.js';
 import { signedPercent } from '../../verdict/percent.js';
@@ -8,8 +10,6 @@ import type { Row } from '../rows.js';
 import { type Chart, columnWidth, label, signedAxis } from './chart.js';
 import { armLook, colour } from './palette.js';
 import { roundAxis } from './samples-chart.js';
-
-const percentOf = (log: number): number => 100 * Math.expm1(log);
 
 /** What the rounds so far said at a look; ratios are of head over base. */
 interface LookRecord {
@@ -47,7 +47,7 @@ export function roundsChart(row: Row, effect: Effect, plan: Plan): Chart {
   const ofHead = look.colour;
   const rounds = effect.perRound.map((log, index) => ({
     round: index + 1,
-    percent: percentOf(log),
+    percent: asPercent(log),
     first: `${label(firstOf(row, plan, index))} first`,
   }));
   const looks = lookRecords(effect, plan).map(({ rounds: at, ratio, lower, upper }) => ({

@@ -1,6 +1,7 @@
 /** A session as it went: every launch in order, and what the machine did meanwhile. No rates are in it. */
 import { lostLaunches, voidRounds } from '../../analysis/lost-launches.js';
 import type { Entry, EntryOf } from '../../journal/entries.js';
+import { entryOf } from '../context.js';
 
 /** One process, from its start to its end. Null is what nobody saw. */
 export interface TimedLaunch {
@@ -35,9 +36,6 @@ export interface Timeline {
 const inLaunch = (entries: readonly Entry[], launch: string): Entry[] =>
   entries.filter((entry) => 'launch' in entry && entry.launch === launch);
 
-const find = <K extends Entry['kind']>(entries: readonly Entry[], kind: K): EntryOf<K> | undefined =>
-  entries.find((entry): entry is EntryOf<K> => entry.kind === kind);
-
 function eventText(entry: Entry): string | null {
   if (entry.kind === 'look') return `look ${entry.rounds}`;
   if (entry.kind === 'resume') return 'resumed';
@@ -58,9 +56,9 @@ export function timelineOf(entries: readonly Entry[]): Timeline {
   ]);
   const launches = started.map((entry): TimedLaunch => {
     const own = inLaunch(entries, entry.launch);
-    const telemetry = find(own, 'telemetry');
-    const load = find(own, 'load');
-    const last = find(own, 'stop') ?? own.at(-1) ?? entry;
+    const telemetry = entryOf(own, 'telemetry');
+    const load = entryOf(own, 'load');
+    const last = entryOf(own, 'stop') ?? own.at(-1) ?? entry;
     return {
       launch: entry.launch,
       arm: entry.arm,

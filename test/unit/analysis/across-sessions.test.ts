@@ -86,7 +86,7 @@ describe('the direction between two sessions', () => {
     assert.deepEqual(directions(acrossSessions(base, warm)), [null, null]);
     assert.match(acrossSessions(base, warm).cells[0]?.arms[0]?.why ?? '', /second session proved no rate/);
     const wall = session('second-session', 50, {
-      changes: { protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } },
+      changes: { protocol: { clock: 'wall' } },
     });
     assert.deepEqual(directions(acrossSessions(base, wall)), [null, null]);
     const decode = session('second-session', 50, {
@@ -117,11 +117,10 @@ describe('the direction between two sessions', () => {
 });
 
 describe('the null arm', () => {
-  const protocol = { warmups: 1, samples: 3, looks: [6], nullRounds: 2 };
   test('is a control of its own session and is not spoken of', () => {
     const [first, second] = ['first-session', 'second-session'].map((name, index) =>
       session(name, 100, {
-        changes: { protocol },
+        changes: { protocol: { nullRounds: 2 } },
         alter: (draft) =>
           draft.kind === 'conditions' && draft.launch.endsWith('-null') && index === 1
             ? { ...draft, fields: { ...draft.fields, 'process.nice': '5' } }
@@ -150,21 +149,41 @@ describe('conditions of two sessions', () => {
       session('second-session', 100, { alter: setTo('kernel.release', '6.9.0') }),
     );
     assert.deepEqual(across.differences, [
-      { field: 'kernel.release', word: 'kernel release', arm: 'base', first: ['6.1.0'], second: ['6.9.0'] },
+      {
+        field: 'kernel.release',
+        word: 'kernel release',
+        arms: ['base', 'head'],
+        first: ['6.1.0'],
+        second: ['6.9.0'],
+      },
     ]);
     const text = renderAcrossSessions(across, ['a', 'b']);
-    assert.match(text, /kernel release \(kernel\.release\), arm base\n +first +6\.1\.0\n +second +6\.9\.0/);
+    assert.match(text, /kernel release \(kernel\.release\)\n +first +6\.1\.0\n +second +6\.9\.0/);
   });
 
   test('of one arm are told of that arm; what is bounded or recorded is not told', () => {
     const head = session('second-session', 100, { alter: setTo('process.nice', '5', /-head$/) });
     const across = acrossSessions(session('first-session', 100), head);
     assert.deepEqual(
-      across.differences.map(({ field, arm }) => [field, arm]),
-      [['process.nice', 'head']],
+      across.differences.map(({ field, arms }) => [field, arms]),
+      [['process.nice', ['head']]],
     );
+    assert.match(renderAcrossSessions(across, ['a', 'b']), /\(process\.nice\), arm head\n/);
     const warm = session('second-session', 100, { alter: setTo('start.temperature', '90') });
     assert.deepEqual(acrossSessions(session('first-session', 100), warm).differences, []);
+  });
+
+  test('of some of the arms are told of these', () => {
+    const changes = { arms: { base: {}, one: {}, two: {} } };
+    const across = acrossSessions(
+      session('first-session', 100, { changes }),
+      session('second-session', 100, { changes, alter: setTo('process.nice', '5', /-(one|two)$/) }),
+    );
+    assert.deepEqual(
+      across.differences.map(({ arms }) => arms),
+      [['one', 'two']],
+    );
+    assert.match(renderAcrossSessions(across, ['a', 'b']), /\(process\.nice\), arms one, two\n/);
   });
 
   test('that follow from the seed may differ with the seed, and not without', () => {

@@ -17,7 +17,7 @@ import {
 
 const limits = { top1: 0.9, common: 0.6, meanLogProbability: 0.1 };
 const plan = makePlan({
-  protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'bounded', bounded: limits },
+  protocol: { parity: 'bounded', bounded: limits },
 });
 const inHead = (sample: EntryOf<'sample'>): boolean => sample.launch.endsWith('-head');
 

@@ -5,11 +5,7 @@ import type { Answer } from '../../../src/journal/entries.js';
 import type { Verdict } from '../../../src/verdict/schema.js';
 import { alterAnswers, type JournalOptions, makePlan, verdictOf } from '../../fixtures/journal.js';
 
-const protocol = { warmups: 1, samples: 3, looks: [6] };
-const [wall, cpu] = [
-  makePlan({ protocol: { ...protocol, clock: 'wall' } }),
-  makePlan({ protocol: { ...protocol, clock: 'cpu' } }),
-];
+const [wall, cpu] = [makePlan({ protocol: { clock: 'wall' } }), makePlan({ protocol: { clock: 'cpu' } })];
 
 /** Changes the answers of one arm. */
 const arm = (
@@ -77,7 +73,7 @@ describe('the time that a client saw and a server does not claim', () => {
   test('is of the phase that is timed', () => {
     const decode = makePlan({
       cells: [{ promptTokens: 64, chunk: 32, phase: 'decode', generatedTokens: 32 }],
-      protocol: { ...protocol, clock: 'wall' },
+      protocol: { clock: 'wall' },
     });
     // 6 ms of 106.5, but of 50 ms of decoding.
     const hidden = arm('head', ({ predictedMs }) => ({ predictedMs: (predictedMs ?? 0) - 6 }));
@@ -92,7 +88,7 @@ describe('the time that a client saw and a server does not claim', () => {
   test('is refused where an answer leaves the time out that the cell does not need', () => {
     const decode = makePlan({
       cells: [{ promptTokens: 64, chunk: 32, phase: 'decode', generatedTokens: 32 }],
-      protocol: { ...protocol, clock: 'wall' },
+      protocol: { clock: 'wall' },
     });
     refused(verdictOf(decode, { alter: arm('head', () => ({ promptMs: null })) }), 'clocks-contradict');
   });

@@ -6,15 +6,10 @@ import { tQuantile } from '../../../src/analysis/student-t.js';
 import { designRows } from '../../../src/matrix/folded-design.js';
 import type { Design } from '../../../src/matrix/schema.js';
 import { Stream } from '../../../src/plan/stream.js';
+import { normal } from '../../fixtures/normal.js';
 
 const folded = 'folded-plackett-burman';
 const high = (row: string, factor: number): number => (row[factor] === '+' ? 1 : 0);
-
-/** Normal deviates by Box and Muller. */
-function normal(stream: Stream): number {
-  const [u, v] = [(stream.word() + 1) / 2 ** 32, stream.word() / 2 ** 32];
-  return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
-}
 
 /** Rows of a design with values of a model: main effects of high over low, and what more a row and a round have. */
 function rowsOf(

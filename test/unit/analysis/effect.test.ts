@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { logEffect, minimumDetectablePercent, roundsStillNeeded } from '../../../src/analysis/effect.js';
+import { sampleDeviation } from '../../../src/analysis/statistics.js';
+import { tQuantile } from '../../../src/analysis/student-t.js';
 import type { Plan } from '../../../src/plan/schema.js';
 
 const decision: Plan['decision'] = {
@@ -116,4 +118,23 @@ test('a centre on the margin is never decided', () => {
     decision,
   );
   assert.equal(roundsStillNeeded({ ...effect, centre: margin }, margin), null);
+});
+
+/** The same by every quantile on the way. */
+function neededByAll(values: readonly number[], margin: number): number | null {
+  const { centre, level } = logEffect(values, decision);
+  for (let n = values.length + 2; n <= 10_000; n = Math.max(n + 2, 2 * Math.ceil(n * 0.51))) {
+    const half = (tQuantile(1 - level, n - 1) * sampleDeviation(values)) / Math.sqrt(n);
+    if (half < Math.abs(centre - margin)) return n - values.length;
+  }
+  return null;
+}
+
+test('the rounds still needed are those of a search that leaves nothing out', () => {
+  fc.assert(
+    fc.property(rounds, fc.double({ min: -1, max: 0, noNaN: true }), (values, margin) => {
+      assert.equal(roundsStillNeeded(logEffect(values, decision), margin), neededByAll(values, margin));
+    }),
+    { numRuns: 2000 },
+  );
 });

@@ -9,7 +9,7 @@ const plan = makePlan({
   model: { preset: 'unit', experts: 'q4_0', roundTrips: false },
   arms: { 'llama-cpp': { engine: 'node-llama-cpp' }, qualify: {} },
   protocol: {
-    ...{ warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'bounded' },
+    parity: 'bounded',
     bounded: { top1: 0.9, common: 0.9, meanLogProbability: 0.1 },
   },
 });

@@ -16,7 +16,7 @@ import {
 } from '../../fixtures/journal.js';
 
 const plan = makePlan();
-const wallPlan = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+const wallPlan = makePlan({ protocol: { clock: 'wall' } });
 /** One launch in the middle, so that neither the first nor the last one is the odd one out. */
 const ODD = 'r3-head';
 
@@ -271,7 +271,7 @@ describe('arms of two engines', () => {
   const peers = makePlan({
     model: { preset: 'unit', experts: 'q4_0', roundTrips: false },
     arms: { 'llama-cpp': { engine: 'node-llama-cpp' }, qualify: {} },
-    protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'tokens' },
+    protocol: { parity: 'tokens' },
   });
   const ofPeer = (field: string, launches = /-llama-cpp$/): string[] =>
     reasonsOf(verdictOf(peers, { alter: altered(launches, setTo(field, 'x')) })).map(({ code }) => code);

@@ -15,7 +15,7 @@ import {
   verdictOf,
 } from '../../fixtures/journal.js';
 
-const plan = makePlan({ protocol: { warmups: 2, samples: 5, looks: [6], clock: 'wall' } });
+const plan = makePlan({ protocol: { warmups: 2, samples: 5, clock: 'wall' } });
 
 /** Milliseconds of each prefill, by arm and purpose. */
 const taking = (ms: (arm: string, purpose: string, launch: string) => number): JournalOptions => ({

@@ -103,7 +103,7 @@ describe('launches that were lost', () => {
       tooManyLost(plan, two, 6).map(({ code }) => code),
       ['launches-lost'],
     );
-    const longer = makePlan({ protocol: { warmups: 1, samples: 3, looks: [10, 12], clock: 'cpu' } });
+    const longer = makePlan({ protocol: { looks: [10, 12] } });
     assert.deepEqual(tooManyLost(longer, two, 10), [], 'two of twenty');
     assert.deepEqual(
       tooManyLost(longer, [...two, { launch: 'x', round: 10, position: 0, code: null }], 10),
@@ -113,11 +113,11 @@ describe('launches that were lost', () => {
 
   test('are counted against the launches that the plan has, as the null arm is not in every round', () => {
     const withNull = makePlan({
-      protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', nullRounds: 2 },
+      protocol: { nullRounds: 2 },
     });
     // 6 rounds of base and head, 2 of the null arm: 14 launches, not 18; 20 would be needed for a second loss.
     const most = makePlan({
-      protocol: { warmups: 1, samples: 3, looks: [8], clock: 'cpu', nullRounds: 2 },
+      protocol: { looks: [8], nullRounds: 2 },
     });
     const two = [0, 1].map((round) => ({ launch: `r${round}-head`, round, position: 0, code: null }));
     assert.match(tooManyLost(withNull, two, 6)[0]?.message ?? '', /of 14 at most 1 /);

@@ -7,13 +7,12 @@ import { renderTable } from '../../../src/report/table.js';
 import { judge } from '../../../src/verdict/judge.js';
 import { makeJournal, makePlan, verdictOf } from '../../fixtures/journal.js';
 
-const protocol = { warmups: 1, samples: 3, looks: [6], clock: 'cpu' as const };
 const messageOf = (plan: ReturnType<typeof makePlan>, code: string): string | undefined =>
   verdictOf(plan).warnings.find((warning) => warning.code === code)?.message;
 
 describe('limits of protocol.invalidation', () => {
   const loose = makePlan({
-    protocol: { ...protocol, invalidation: { foreignCpuShare: 0.9, throttles: 3, swapIns: 10 } },
+    protocol: { invalidation: { foreignCpuShare: 0.9, throttles: 3, swapIns: 10 } },
   });
 
   test('that bear more than the defaults are a warning with each value and its default', () => {
@@ -25,7 +24,7 @@ describe('limits of protocol.invalidation', () => {
 
   test('are none where they are the defaults or stricter', () => {
     assert.equal(messageOf(makePlan(), 'limits-loosened'), undefined);
-    const strict = makePlan({ protocol: { ...protocol, invalidation: { foreignCpuShare: 0.1 } } });
+    const strict = makePlan({ protocol: { invalidation: { foreignCpuShare: 0.1 } } });
     assert.equal(messageOf(strict, 'limits-loosened'), undefined);
   });
 

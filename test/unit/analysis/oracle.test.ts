@@ -213,7 +213,7 @@ describe('the counting prompt of published pull requests', () => {
 
   const plan = makePlan({
     cells: counting.cells,
-    protocol: { warmups: 1, samples: 3, looks: [6], clock: 'cpu', parity: 'tokens' },
+    protocol: { parity: 'tokens' },
   });
 
   /** Refused in each cell, with no rate shown. */

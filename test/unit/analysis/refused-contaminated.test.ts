@@ -36,7 +36,7 @@ describe('load and clocks', () => {
     draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.6 } : draft;
 
   test('foreign load voids wall time and is mentioned under CPU time', () => {
-    const wall = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+    const wall = makePlan({ protocol: { clock: 'wall' } });
     refused(verdictOf(wall, { alter: loaded }), 'contaminated', 'foreign-load', 14);
     const verdict = verdictOf(plan, { alter: loaded });
     assert.equal(verdict.result, 'pass');
@@ -47,7 +47,7 @@ describe('load and clocks', () => {
   });
 
   test('what an ordinary quiet machine does beside the engine does not void wall time', () => {
-    const wall = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+    const wall = makePlan({ protocol: { clock: 'wall' } });
     const quiet = (draft: Draft): Draft =>
       draft.kind === 'load' ? { ...draft, foreignCpuShare: 0.2, swapIns: 200 } : draft;
     const verdict = verdictOf(wall, { alter: quiet });

@@ -46,7 +46,7 @@ const disturbed = (changes: object, kind: Entry['kind'] = 'load', launch = FIRST
 
 describe('a round that has just ended', () => {
   test('is void when one of its launches broke a rule of the plan', () => {
-    const wall = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+    const wall = makePlan({ protocol: { clock: 'wall' } });
     const due = (entries: Entry[], of = plan) => dueVoid(of, entries);
     assert.deepEqual(due(disturbed({ swapIns: SWAPPED })), { round: ROUND, codes: ['swapping'] });
     assert.deepEqual(due(disturbed({ swapIns: SWAPPED }, 'load', LAST)), {
@@ -125,7 +125,7 @@ describe('a round that has just ended', () => {
     assert.equal(dueVoid(plan, until(withSwapIns(once, `${LAST}.2`, SWAPPED), `${LAST}.2`)), null);
     const [, other = ''] = launchesOfRound(quiet, 4);
     assert.equal(dueVoid(plan, until(withSwapIns(once, other, SWAPPED), other)), null);
-    const longer = makePlan({ protocol: { warmups: 1, samples: 3, looks: [20], clock: 'cpu' } });
+    const longer = makePlan({ protocol: { looks: [20] } });
     const twice = repeatedRound(longer, makeJournal(longer), ROUND);
     const [, there = ''] = launchesOfRound(twice, 7);
     assert.equal(dueVoid(longer, until(withSwapIns(twice, there, SWAPPED), there))?.round, 7);
@@ -186,7 +186,7 @@ describe('a void round', () => {
   });
 
   test('names who disturbed', () => {
-    const wall = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6], clock: 'wall' } });
+    const wall = makePlan({ protocol: { clock: 'wall' } });
     const busy = repeatedRound(wall, quiet, ROUND).map((entry): Entry => {
       if (!('launch' in entry) || entry.launch !== FIRST) return entry;
       if (entry.kind === 'load') return { ...entry, swapIns: 0, foreignCpuShare: 0.41 };

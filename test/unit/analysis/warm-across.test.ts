@@ -73,7 +73,7 @@ describe('samples that outrun the new prompt of a warm-up', () => {
   });
 
   test('are refused in a single round, where they are more than twice as fast', () => {
-    const one = makePlan({ protocol: { warmups: 1, samples: 3, looks: [1], clock: 'cpu' } });
+    const one = makePlan({ protocol: { looks: [1] } });
     refused(
       verdictOf(
         one,
@@ -136,7 +136,7 @@ describe('samples that outrun the new prompt of a warm-up', () => {
   });
 
   test('cannot be seen without warm-ups, which is said', () => {
-    const bare = makePlan({ protocol: { warmups: 0, samples: 3, looks: [6], clock: 'cpu' } });
+    const bare = makePlan({ protocol: { warmups: 0 } });
     const verdict = verdictOf(bare);
     assert.equal(verdict.result, 'pass');
     assert.ok(verdict.warnings.some(({ code }) => code === 'no-warm-ups'));

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { earlierRun, namingRun, type Wanted } from '../../../src/bisect/earlier-run.js';
@@ -19,6 +18,7 @@ import {
   writeRun,
 } from '../../fixtures/run-folder.js';
 import { scratchFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 const home = process.env.XDG_CONFIG_HOME;
 const revisions = { base: BASE_COMMIT, head: HEAD_COMMIT };
@@ -28,7 +28,7 @@ const wanted: Wanted = { matrix: fixtureMatrix(options), cell: '32/32', rounds: 
 describe('an earlier run of a bisection', () => {
   let keys = '';
   before(async () => {
-    keys = await mkdtemp(join(tmpdir(), 'qualify-test-'));
+    keys = await mkdtemp(join(scratchRoot, 'qualify-test-'));
     process.env.XDG_CONFIG_HOME = keys;
     await loadOrCreateKey();
   });

@@ -41,10 +41,7 @@ describe('a commit', () => {
     assert.equal(noisy.outcome, 'undecided', noisy.word);
     assert.ok(noisy.reason);
     assert.equal(isWorthAnother(noisy), true);
-    const few = judgementOf(
-      verdictOf(makePlan({ protocol: { warmups: 1, samples: 2, looks: [2], clock: 'cpu' } }), slower(1.5)),
-      null,
-    );
+    const few = judgementOf(verdictOf(makePlan({ protocol: { samples: 2, looks: [2] } }), slower(1.5)), null);
     assert.equal(few.outcome, 'undecided', few.word);
   });
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +8,10 @@ import { createFullProgram } from '../../../src/cli/main.js';
 import { renderManPage } from '../../../src/cli/man-page.js';
 import { builtInNames } from '../../../src/matrix/built-in.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+const folder = mkdtempSync(join(scratchRoot, 'completion-'));
 after(() => removeFolder(folder));
 
 const qualify = (...args: string[]): string =>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { refuseExisting, writeNewFiles } from '../../../src/cli/write-new-files.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-new-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-new-'));
 after(() => removeFolder(folder));
 
 const files = [

@@ -1,7 +1,6 @@
 /** The policies that are shipped as examples do what they say. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { EXIT } from '../../../src/exit-codes.js';
@@ -18,6 +17,7 @@ import { withRevisions } from '../../../src/matrix/with-revisions.js';
 import { buildPlan } from '../../../src/plan/build.js';
 import { GateSite } from '../../fixtures/gate-site.js';
 import { removeFolder } from '../../support/folder.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 const EXAMPLES = join('docs', 'examples', 'policies');
 const bytesOf = (name: string): Promise<Buffer> => readFile(join(harnessFolder, EXAMPLES, name));
@@ -34,7 +34,7 @@ describe('matched-128gib.yaml', () => {
   let input: GateInput;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
+    folder = await mkdtemp(join(scratchRoot, 'qualify-gate-'));
     site = await GateSite.make(folder, { cells: SMALL });
     const { repository } = site;
     repository.git('checkout', '--quiet', 'main');

@@ -1,9 +1,7 @@
 /** What a decision says is to be done: a command that the gate itself would count the outcome of, in every output. */
 import assert from 'node:assert/strict';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
 import { renderCtrf } from '../../../src/gate/ctrf.js';
 import { decide } from '../../../src/gate/decide.js';
 import { type GateDecision, gateDecisionSchema } from '../../../src/gate/decision.js';
@@ -11,36 +9,16 @@ import { gather } from '../../../src/gate/gate.js';
 import { renderGithub } from '../../../src/gate/github/render.js';
 import type { GateInput } from '../../../src/gate/input.js';
 import { renderJunit } from '../../../src/gate/junit.js';
-import { type GatePolicy, gatePolicySchema } from '../../../src/gate/policy.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import type { TrustedKey } from '../../../src/manifest/trust-policy.js';
-import { GateSite } from '../../fixtures/gate-site.js';
-import { removeFolder } from '../../support/folder.js';
+import type { Challenge } from '../../../src/plan/challenge.js';
+import { decided, policyWith, sharedSite } from '../../fixtures/gate-input.js';
 
-let folder = '';
-let site: GateSite;
+const site = await sharedSite();
 /** What the gate reads of a run that passes, and of one that loses in 96/32. */
-let good: GateInput;
-let losing: GateInput;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
-  site = await GateSite.make(folder);
-  const path = await site.run('20261129-120000-abcdef');
-  good = await gather(site.options({ manifests: [path] }));
-  const slow = await site.run('losing', { headShare: (tokens) => (tokens === 64 ? 0.5 : 1.1) });
-  losing = await gather(site.options({ manifests: [slow] }));
-});
-after(() => removeFolder(folder));
-
-const policyOf = (input: GateInput, policy: Partial<Record<keyof GatePolicy, unknown>>): GatePolicy =>
-  gatePolicySchema.parse({ ...input.policy, ...policy });
-
-function decided(of: GateInput, alter: (input: GateInput) => void): GateDecision {
-  const input = structuredClone(of);
-  alter(input);
-  return decide(input);
-}
+const good = await gather(site.options({ manifests: [await site.run('20261129-120000-abcdef')] }));
+const slow = await site.run('losing', { headShare: (tokens) => (tokens === 64 ? 0.5 : 1.1) });
+const losing = await gather(site.options({ manifests: [slow] }));
 
 const nextOf = ({ requirements }: GateDecision) => requirements[0]?.next;
 const commits = (): string => `--base ${site.base.slice(0, 12)} --head ${site.head.slice(0, 12)}`;
@@ -60,19 +38,41 @@ test('what is missing is to be measured: the matrix as it is named, and the comm
   });
   const builtIn = decided(good, (input) => {
     input.runs = [];
-    input.policy = policyOf(input, { require: [{ matrix: 'fixture', machine: 'any', rounds: 12 }] });
+    input.policy = policyWith(input, { require: [{ matrix: 'fixture', machine: 'any', rounds: 12 }] });
   });
   assert.equal(nextOf(builtIn)?.command, `qualify pr --matrix fixture ${commits()} --rounds 12`);
   const asked = decided(good, (input) => {
     input.runs = [];
-    input.policy = policyOf(input, { challenge: 'required' });
+    input.policy = policyWith(input, { challenge: 'required' });
   });
   assert.deepEqual(nextOf(asked), {
     what: 'answer a challenge for this head (qualify challenge issues it) on any',
     command: 'qualify pr --challenge FILE --matrix matrices/fixture.yaml',
   });
+  const challenge = site.challenge(good, { expiresAt: '2026-12-01T11:00:00.000Z' });
+  const answered = (path: string, altered: Partial<Challenge> = {}) =>
+    nextOf(
+      decided(good, (input) => {
+        input.runs = [];
+        input.policy = policyWith(input, { challenge: 'required' });
+        input.challenges = [{ path, challenge: { ...challenge, ...altered } }];
+      }),
+    );
+  assert.deepEqual(answered('asked/the question.json'), {
+    what: 'answer the challenge for this head on any',
+    command: "qualify pr --challenge 'asked/the question.json' --matrix matrices/fixture.yaml",
+  });
+  const others: Partial<Challenge>[] = [
+    { head: 'd'.repeat(40) },
+    { policy: 'd'.repeat(64) },
+    { matrix: { ...challenge.matrix, name: 'other' } },
+    { expiresAt: good.decidedAt },
+  ];
+  for (const other of others)
+    assert.deepEqual(answered('asked/question.json', other), nextOf(asked), JSON.stringify(other));
+  assert.match(answered('$(id).json')?.command ?? '', / --challenge FILE /);
   const second = decided(good, (input) => {
-    input.policy = policyOf(input, { require: [{ ...input.policy.require[0], machinesAtLeast: 2 }] });
+    input.policy = policyWith(input, { require: [{ ...input.policy.require[0], machinesAtLeast: 2 }] });
   });
   assert.equal(nextOf(second)?.what, 'measure the change on another machine of any, with a key of its own');
 });
@@ -81,7 +81,7 @@ test('a name that a shell takes for more than a name is not in the command', () 
   const odd = decided(good, (input) => {
     input.runs = [];
     const require = [{ matrix: 'fixture', machine: 'any', file: 'matrices/$(id).yaml' }];
-    input.policy = policyOf(input, { require });
+    input.policy = policyWith(input, { require });
   });
   assert.equal(nextOf(odd)?.command, `qualify pr --matrix FILE ${commits()}`);
 });
@@ -103,7 +103,7 @@ test('where only trust is lacking nothing is to be measured again', () => {
   assert.match(nextOf(stranger)?.command ?? '', /^qualify pr /);
   const unbound = decided(good, (input) => {
     const id = input.runs[0]?.run?.machine.id;
-    input.policy = policyOf(input, { machines: { any: { ids: [id] } } });
+    input.policy = policyWith(input, { machines: { any: { ids: [id] } } });
   });
   assert.match(nextOf(unbound)?.command ?? '', /^qualify keys add KEY\.pub .*--machine ID /);
   // Stale besides: a key would not help.
@@ -130,7 +130,7 @@ test('what failed is to be changed or signed for; what was refused is measured a
   });
   const refused = (verdict: 'contaminated' | 'parity-failed', supersede: string[]) =>
     decided(good, (input) => {
-      input.policy = policyOf(input, { supersede });
+      input.policy = policyWith(input, { supersede });
       const cell = input.runs[0]?.run?.verdict.cells[0];
       assert.ok(cell?.comparisons[0]);
       cell.verdict = verdict;
@@ -144,7 +144,7 @@ test('what failed is to be changed or signed for; what was refused is measured a
   });
   assert.match(nextOf(refused('parity-failed', ['refused']))?.what ?? '', /^the outputs differ: change/);
   const identical = decided(good, (input) => {
-    input.policy = policyOf(input, { supersede: ['refused'] });
+    input.policy = policyWith(input, { supersede: ['refused'] });
     const cell = input.runs[0]?.run?.verdict.cells[0];
     const comparison = cell?.comparisons[0];
     assert.ok(cell && comparison);
@@ -160,7 +160,7 @@ test('what failed is to be changed or signed for; what was refused is measured a
   });
   const undecided = (supersede: string[]) =>
     decided(losing, (input) => {
-      input.policy = policyOf(input, { supersede });
+      input.policy = policyWith(input, { supersede });
       for (const cell of input.runs[0]?.run?.verdict.cells ?? [])
         if (cell.comparisons[0]) cell.comparisons[0].verdict = 'inconclusive';
     });
@@ -192,6 +192,7 @@ test('every output says it, and a decision of an earlier version says nothing', 
 
 test('a reason why a run does not count has at most two lines and names the run by its folder', () => {
   const session = '20261129-120000-abcdef';
+  const folder = dirname(site.manifests);
   const old = decided(good, (input) => {
     input.decidedAt = '2026-12-20T00:00:00.000Z';
     for (const facts of input.commits.values()) if (facts.behindBase === 0) facts.behindBase = 7;

@@ -1,21 +1,16 @@
 /** Every output of a decision says the same: both numbers of both cells, the losing one first, a waiver before all else. */
 import assert from 'node:assert/strict';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { renderCtrf } from '../../../src/gate/ctrf.js';
 import { decide } from '../../../src/gate/decide.js';
 import { type GateDecision, gateDecisionSchema } from '../../../src/gate/decision.js';
 import { gather } from '../../../src/gate/gate.js';
 import { renderSummary } from '../../../src/gate/github/render.js';
-import type { GateInput } from '../../../src/gate/input.js';
 import { renderJunit } from '../../../src/gate/junit.js';
 import { renderGateText } from '../../../src/gate/text.js';
-import { GateSite } from '../../fixtures/gate-site.js';
+import { sharedSite } from '../../fixtures/gate-input.js';
 import { makeCell, makeDecision, makeRequirement } from '../../fixtures/github-decision.js';
-import { removeFolder } from '../../support/folder.js';
 
 /** The reports by the names of their options. */
 const renders = {
@@ -59,19 +54,11 @@ const ctrfSchema = z.strictObject({
 });
 const ctrfOf = (decision: GateDecision) => ctrfSchema.parse(JSON.parse(renderCtrf(decision)));
 
-let folder = '';
-let mixed: GateInput;
-let waived: GateInput;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'qualify-gate-'));
-  const site = await GateSite.make(folder, { cells: [401, 2048] });
-  await site.run('mixed', { headShare: (tokens) => (tokens === 401 ? 1 / 1.89 : 1.1) });
-  mixed = await gather(site.options());
-  await site.waive('2048/32', { reason: 'slower | until <b>#647</b> lands\u001b[31m' });
-  waived = await gather(site.options());
-});
-after(() => removeFolder(folder));
+const site = await sharedSite({ cells: [401, 2048] });
+await site.run('mixed', { headShare: (tokens) => (tokens === 401 ? 1 / 1.89 : 1.1) });
+const mixed = await gather(site.options());
+await site.waive('2048/32', { reason: 'slower | until <b>#647</b> lands\u001b[31m' });
+const waived = await gather(site.options());
 
 describe('a change with +89 % at 401 and -9 % at 2048', () => {
   test('is a fail', () => {

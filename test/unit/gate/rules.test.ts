@@ -23,11 +23,12 @@ async function saidOf(
   t: TestContext,
   policy: string | Buffer,
   path = 'qualify.policy.yaml',
+  trust = '{"schemaVersion":1,"keys":[]}',
 ): Promise<QualifyError> {
   const repository = await scratchFolder(t);
   mkdirSync(join(repository, 'keys'));
   writeFileSync(join(repository, 'qualify.policy.yaml'), policy);
-  writeFileSync(join(repository, 'keys/trust.json'), '{"schemaVersion":1,"keys":[]}');
+  writeFileSync(join(repository, 'keys/trust.json'), trust);
   writeFileSync(
     join(repository, 'mine.yaml'),
     'schemaVersion: 1\nname: mine\ntitle: Mine\nmodel: { preset: unit }\ncells: [{ promptTokens: 64, chunk: 32 }]\narms: { base: {}, head: {} }\n',
@@ -43,6 +44,18 @@ test('a policy and a matrix that are not UTF-8 are refused', async (t) => {
   assert.equal(policy.message, 'qualify.policy.yaml: is not UTF-8');
   const matrix = await saidOf(t, good.replace('matrix: smoke', 'matrix: mine, file: latin.yaml'));
   assert.equal(matrix.message, 'qualify.policy.yaml:6:27: require.0.file: latin.yaml is not UTF-8');
+});
+
+test('a trust policy that is wrong is named once, with the place in it', async (t) => {
+  const { message, where, hint } = await saidOf(
+    t,
+    good,
+    'qualify.policy.yaml',
+    '{"schemaVersion":1,\n"keys":{}}',
+  );
+  assert.equal(message, 'keys/trust.json is no trust policy: line 2: keys: must be a list, is a map');
+  assert.match(where ?? '', /^keys\/trust\.json:2:\d+$/);
+  assert.match(hint ?? '', /docs\/trust\.md/);
 });
 
 const cases: [what: string, policy: string, where: string, message: RegExp, hint: RegExp][] = [

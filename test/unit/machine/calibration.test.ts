@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { judgeCalibration } from '../../../src/machine/calibration-check.js';
@@ -9,9 +8,10 @@ import { fingerprint } from '../../../src/machine/fingerprint.js';
 import { cellRecord, plantedRecord, sessionRecord } from '../../fixtures/calibration.js';
 import { removeFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
 function newPath(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'qualify-calibration-'));
+  const folder = mkdtempSync(join(scratchRoot, 'qualify-calibration-'));
   t.after(() => removeFolder(folder));
   return join(folder, 'config', 'calibration.json');
 }

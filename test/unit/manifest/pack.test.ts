@@ -28,6 +28,11 @@ async function sealedRun(t: TestContext): Promise<{ folder: string; run: string 
   return { folder, run };
 }
 
+const UNLISTED = [
+  ...['evidence.sha256', 'key.pub.pem', 'qualification.intoto.jsonl'],
+  ...['qualification.intoto.jsonl.sig', 'qualification.sigstore.json'],
+];
+
 const scratchNames = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('qualify-unpack-'));
 
@@ -105,8 +110,8 @@ test('what is added or changed once the run was checked does not get in', async 
       'manifest/pack',
       {
         module: 'manifest/pack',
-        guard: 'const { session }',
-        instead: `const { writeFileSync, appendFileSync } = await import('node:fs'); ${happens}; const { session }`,
+        guard: 'const { session } = record.plan',
+        instead: `const { readFileSync, writeFileSync, appendFileSync } = await import('node:fs'); ${happens}; const { session } = record.plan`,
       },
     );
     return pack(run, { out });
@@ -116,11 +121,18 @@ test('what is added or changed once the run was checked does not get in', async 
   const { runFolder } = await unpackRun(packed.path, { out: join(folder, 'unpacked') });
   assert.deepEqual(await listFiles(runFolder), names);
   await rm(join(run, 'added.txt'));
-  const swap = `appendFileSync(runFolder + '/evidence.sha256', '${'0'.repeat(64)}  zzz\\n')`;
-  await assert.rejects(
-    packAfter(swap, join(folder, 'swapped.tar')),
-    /evidence\.sha256 changed while it was checked/,
-  );
+
+  // The same evidence by another signer: whole in itself, and not what was checked.
+  const { run: theirs } = await sealedRun(t);
+  for (const name of names.filter((path) => !path.includes('/'))) {
+    const ours = await readFile(join(run, name));
+    const swap = `writeFileSync(runFolder + '/${name}', readFileSync('${join(theirs, name)}')); appendFileSync(runFolder + '/${name}', 'x')`;
+    const again = packAfter(swap, join(folder, `${name}.tar`));
+    // What the index lists is read by it; all else is what was checked already.
+    if (UNLISTED.includes(name)) assert.equal((await again).sha256, packed.sha256, name);
+    else await assert.rejects(again, /changed while it was checked/, name);
+    await writeFile(join(run, name), ours);
+  }
 });
 
 test('it is written over nothing, and nowhere where nothing can be written', async (t) => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { type PublicKey, publicKeyFromObject } from '../../../src/manifest/public-key.js';
+import type { PublicKey } from '../../../src/manifest/public-key.js';
 import { addKey, EMPTY_POLICY, replaceKey, revokeKey } from '../../../src/manifest/trust-edit.js';
 import type { TrustPolicy } from '../../../src/manifest/trust-policy.js';
+import { made } from '../../fixtures/public-key.js';
 
-const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
 const [old, key] = [made(), made()];
 const AT = '2026-11-30T12:00:00.000Z';
 const END = '2027-06-30T00:00:00Z';

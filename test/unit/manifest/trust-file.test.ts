@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { chmod, lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { QualifyError } from '../../../src/errors.js';
-import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
+import { type PublicKey, sshLine } from '../../../src/manifest/public-key.js';
 import { addKey, EMPTY_POLICY } from '../../../src/manifest/trust-edit.js';
 import {
   editTrustPolicy,
@@ -16,12 +15,12 @@ import {
   writeTrustPolicy,
 } from '../../../src/manifest/trust-file.js';
 import type { TrustPolicy } from '../../../src/manifest/trust-policy.js';
+import { made } from '../../fixtures/public-key.js';
 import { scratchFolder } from '../../support/folder.js';
 import { refusal } from '../../support/refusal.js';
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/${name}.js`, import.meta.url));
-const made = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
 const [one, two] = [made(), made()];
 const entry = (key: PublicKey, change: object = {}) => ({
   ...{ keyId: key.keyId, publicKey: sshLine(key, 'with a comment'), roles: ['observer'] },

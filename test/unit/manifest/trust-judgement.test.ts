@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { type PublicKey, publicKeyFromObject, sshLine } from '../../../src/manifest/public-key.js';
+import { type PublicKey, sshLine } from '../../../src/manifest/public-key.js';
 import {
   type Attestation,
   CLOCK_TOLERANCE_MS,
@@ -11,11 +10,9 @@ import {
   trustCodes,
 } from '../../../src/manifest/trust-judgement.js';
 import type { TrustedKey, TrustPolicy } from '../../../src/manifest/trust-policy.js';
+import { made, madeP256 } from '../../fixtures/public-key.js';
 
-const key = (): PublicKey => publicKeyFromObject(generateKeyPairSync('ed25519').publicKey, 'made');
-const p256 = (): PublicKey =>
-  publicKeyFromObject(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'made');
-const [signer, other, verifier, stranger] = [key(), key(), p256(), key()];
+const [signer, other, verifier, stranger] = [made(), made(), madeP256(), made()];
 const MACHINE = 'a'.repeat(64);
 const MANIFEST = 'e'.repeat(64);
 

@@ -291,15 +291,31 @@ describe('a matrix that is wrong is refused with the place and the remedy', () =
       .replace('  head: {}\n', '')
       .concat('protocol: { looks: [12, 6] }\nengine: { cpus: 3-1, threds: 2 }\n');
     const told = problems(text).map((line) =>
-      line.replace(/: (?:is|a|an|unknown|Map|looks|nothing)\b.*/, ''),
+      line.replace(/: (?:is|a|an|unknown|Map|looks|nothing|"3-1")(?!\w).*/, ''),
     );
     assert.deepEqual(told.slice(1), [
       'm.yaml:3:1',
       'm.yaml:8:3: arms',
       'm.yaml:9:25: protocol.looks.1',
+      'm.yaml:10:17: engine.cpus',
       'm.yaml:10:22: engine',
     ]);
     assert.match(told[0] ?? '', /^m\.yaml:1:1: title/);
+  });
+
+  test('a rule is asked of the sound fields beside one that is wrong, and not of that', () => {
+    const beside = (protocol: string): string[] =>
+      problems(good.concat(`protocol: { ${protocol} }\n`)).map((line) =>
+        line.replace(/^m\.yaml:\d+:\d+: /, ''),
+      );
+    assert.deepEqual(beside('samples: five, looks: [12, 6], nullRounds: 3'), [
+      'protocol.samples: must be a number, is the text "five"',
+      'protocol.looks.1: looks must rise: 6 follows 12',
+      'protocol.nullRounds: null rounds come in pairs of opposite order: use 4 instead of 3',
+    ]);
+    // `null` rounds are held against the looks, and those may be what was meant by `lokks`.
+    for (const wrong of ['looks: [12, x], nullRounds: 3', 'lokks: [2], nullRounds: 3'])
+      assert.equal(beside(wrong).length, 1, wrong);
   });
 
   test('a rule is not asked where what it reads is wrong, or may be what a misspelt key meant', () => {

@@ -10,7 +10,7 @@ import { renderTable } from '../../../src/report/table.js';
 import type { Verdict } from '../../../src/verdict/schema.js';
 import { type JournalOptions, makeJournal, makePlan, verdictOf } from '../../fixtures/journal.js';
 
-const protocol = { warmups: 1, samples: 3, looks: [6], clock: 'cpu' as const, nullRounds: 2 };
+const protocol = { nullRounds: 2 };
 const cells = [
   { promptTokens: 64, chunk: 32 },
   { promptTokens: 96, chunk: 32 },

@@ -11,7 +11,7 @@ const options: JournalOptions = {
 };
 
 function reportOf(rounds: number): string {
-  const plan = makePlan({ protocol: { warmups: 1, samples: 3, looks: [rounds], clock: 'cpu' } });
+  const plan = makePlan({ protocol: { looks: [rounds] } });
   const text = renderTable(verdictOf(plan, options), { plan, entries: makeJournal(plan, options) });
   return text.replaceAll(/\s+/g, ' ');
 }

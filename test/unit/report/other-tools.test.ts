@@ -1,7 +1,10 @@
 /** Formats of other tools: benchstat's and llama-bench's. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mean } from 'simple-statistics';
 import { z } from 'zod';
+import { sha256 } from '../../../src/digest.js';
+import type { Entry } from '../../../src/journal/entries.js';
 import { renderBenchstat } from '../../../src/report/benchstat.js';
 import { renderCsv } from '../../../src/report/csv.js';
 import {
@@ -67,6 +70,39 @@ describe('benchstat text', () => {
   });
 });
 
+/** By what the compare script of llama.cpp joins rows of two builds. */
+const JOINED_BY = [
+  ...['cpu_info', 'gpu_info', 'backends', 'n_gpu_layers', 'n_cpu_moe', 'tensor_buft_overrides'],
+  ...['model_filename', 'model_type', 'n_batch', 'n_ubatch', 'embeddings', 'cpu_mask', 'cpu_strict'],
+  ...['poll', 'n_threads', 'type_k', 'type_v', 'load_mode', 'no_kv_offload', 'split_mode', 'main_gpu'],
+  ...['tensor_split', 'flash_attn', 'n_prompt', 'n_gen', 'n_depth', 'fit_target', 'fit_min_ctx'],
+];
+
+/** What that script makes of rows: commits cut to the shortest, rows of both builds joined, speeds averaged, one line a test. */
+function compared(
+  rows: readonly Record<string, unknown>[],
+  base: string,
+  head: string,
+): { test: string; speedUp: number }[] {
+  const shortest = Math.min(...rows.map(({ build_commit }) => String(build_commit).length));
+  const cut = (commit: unknown): string => String(commit).slice(0, shortest);
+  const keyOf = (row: Record<string, unknown>): string =>
+    JSON.stringify(
+      JOINED_BY.map((name) => {
+        assert.ok(name in row, name);
+        return row[name];
+      }),
+    );
+  const speedsOf = (build: string, key: string): number[] =>
+    rows
+      .filter((row) => cut(row.build_commit) === cut(build) && keyOf(row) === key)
+      .map(({ avg_ts }) => Number(avg_ts));
+  return [...new Set(rows.map(keyOf))].map((test) => ({
+    test,
+    speedUp: mean(speedsOf(head, test)) / mean(speedsOf(base, test)),
+  }));
+}
+
 describe('rows of llama-bench', () => {
   const rows = llamaBenchRows(verdict, context);
   const [first, second, decode] = rows;
@@ -74,7 +110,14 @@ describe('rows of llama-bench', () => {
   test('are one a cell and arm, with the fields in the order of llama-bench', () => {
     assert.equal(rows.length, 4);
     const names = Object.keys(first ?? {});
+    // The last is ours: which arm it is.
+    assert.equal(names.pop(), 'arm');
     assert.equal(names.length, 42);
+    const [table] = renderLlamaBenchSql(verdict, context).split(';');
+    const inTable = [...(table ?? '').matchAll(/^ {2}(\w+) (?:TEXT|INTEGER|REAL),?$/gm)].map(
+      ([, name]) => name,
+    );
+    assert.deepEqual(inTable, names.slice(0, -2));
     assert.deepEqual(names.slice(0, 3), ['build_commit', 'build_number', 'cpu_info']);
     assert.deepEqual(names.slice(-10), [
       ...['n_prompt', 'n_gen', 'n_depth', 'test_time', 'avg_ns', 'stddev_ns', 'avg_ts', 'stddev_ts'],
@@ -98,8 +141,58 @@ describe('rows of llama-bench', () => {
     assert.equal(other[0]?.backends, `embedded${byCpu ? '' : ' (CPU time)'}`);
   });
 
-  test('keep apart arms that are one commit with other switches', () => {
-    assert.notEqual(first?.build_commit, second?.build_commit);
+  /** The rows with these revisions of base and head. */
+  const rowsOf = (...revisions: { commit: string | null; dirty: boolean }[]) =>
+    llamaBenchRows(verdict, {
+      ...context,
+      entries: context.entries.flatMap((entry): Entry[] =>
+        entry.kind !== 'build'
+          ? [entry]
+          : revisions.map((revision, at) => ({
+              ...entry,
+              arms: [['base', 'head'][at] ?? ''],
+              revision: { ...entry.revision, ...revision },
+            })),
+      ),
+    });
+  const [clean, dirty] = [false, true].map((isDirty) => ({ commit: 'c'.repeat(40), dirty: isDirty }));
+  assert.ok(clean && dirty);
+  const prebuilt = { commit: null, dirty: false };
+  const kinds = {
+    'one commit with other switches': rows,
+    'a commit and the same with changes': rowsOf(clean, dirty),
+    'the same in the other order': rowsOf(dirty, clean),
+    'one dirty tree': rowsOf(dirty, dirty),
+    'two commits that begin alike': rowsOf(clean, { commit: `${'c'.repeat(39)}d`, dirty: false }),
+    'two commits': rowsOf(clean, { commit: 'd'.repeat(40), dirty: false }),
+    'folders that others built': rowsOf(prebuilt, prebuilt),
+  };
+  for (const [kind, own] of Object.entries(kinds))
+    test(`keep arms apart for the compare script of llama.cpp: ${kind}`, () => {
+      const [base, head] = ['base', 'head'].map((arm) => own.find((row) => row.arm === arm)?.build_commit);
+      assert.match(`${base} ${head}`, /^[0-9a-f]{8} [0-9a-f]{8}$/);
+      const found = compared(own, String(base), String(head));
+      assert.equal(found.length, 2);
+      for (const { speedUp } of found) assert.ok(speedUp > 1.9 && speedUp < 2.1, String(speedUp));
+    });
+
+  test('have the digits of a commit for the first arm that is nothing else', () => {
+    const ofHead = (own: typeof rows) => own.find(({ arm }) => arm === 'head')?.build_commit;
+    assert.equal(first?.build_commit, 'cccccccc');
+    assert.notEqual(kinds['a commit and the same with changes'][1]?.build_commit, 'cccccccc');
+    assert.equal(ofHead(kinds['the same in the other order']), 'cccccccc');
+    assert.equal(ofHead(kinds['two commits']), 'dddddddd');
+    assert.equal(ofHead(rows), sha256(JSON.stringify(['c'.repeat(40), 'head', false])).slice(0, 8));
+  });
+
+  test('tell which arm a build is, by name and by its place in the plan', () => {
+    assert.deepEqual(
+      rows.map(({ arm, build_number }) => `${arm} ${build_number}`),
+      ['base 0', 'head 1', 'base 0', 'head 1'],
+    );
+    const sql = renderLlamaBenchSql(verdict, context);
+    assert.match(sql, /^-- build_commit cccccccc, build_number 0: arm base$/m);
+    assert.match(sql, new RegExp(`^-- build_commit ${second?.build_commit}, build_number 1: arm head$`, 'm'));
   });
 
   test('are JSON, and SQL whose quotes are doubled', () => {
@@ -120,7 +213,12 @@ describe('rows of llama-bench', () => {
 
   test('are none of a refused cell', () => {
     assert.deepEqual(llamaBenchRows(refused.verdict, refused.context), []);
-    assert.match(renderLlamaBenchSql(refused.verdict, refused.context), /^-- /);
+  });
+
+  test('are a table without rows where no cell has its proofs, which sqlite can be given and asked', () => {
+    const [table] = renderLlamaBenchSql(verdict, context).split(';');
+    const sql = renderLlamaBenchSql(refused.verdict, refused.context);
+    assert.equal(sql, `${table};\n\n-- No cell has proved rates.\n`);
   });
 });
 

@@ -25,7 +25,7 @@ const twoCells = {
   ],
 };
 const plan = makePlan(twoCells);
-const wall = { warmups: 1, samples: 3, looks: [6], clock: 'wall' as const };
+const wall = { clock: 'wall' as const };
 const options: JournalOptions = {
   ms: ({ arm, cell, round, index }) => {
     const rates = seed[cell.id as keyof typeof seed];

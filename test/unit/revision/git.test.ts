@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { fileAt, git, gitEnvironment } from '../../../src/revision/git.js';
 import { removeFolder } from '../../support/folder.js';
 import { Repository } from '../../support/repository.js';
+import { scratchRoot } from '../../support/scratch-root.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'qualify-git-'));
+const folder = mkdtempSync(join(scratchRoot, 'qualify-git-'));
 after(() => removeFolder(folder));
 
 const repository = new Repository(join(folder, 'repository'));

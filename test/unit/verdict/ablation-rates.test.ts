@@ -9,6 +9,7 @@ import { ablationOf } from '../../../src/verdict/ablation.js';
 import type { AblationCell } from '../../../src/verdict/ablation-schema.js';
 import type { CellVerdict, Verdict } from '../../../src/verdict/schema.js';
 import { makePlan, verdictOf } from '../../fixtures/journal.js';
+import { normal } from '../../fixtures/normal.js';
 
 const trials = 1500;
 const factors = Array.from({ length: 8 }, (_, index) => ({ switch: `S${index}`, low: '0', high: '1' }));
@@ -17,11 +18,6 @@ const witnesses = factors.map((factor) => ({
   status: 'counters' as const,
   message: '',
 }));
-
-function normal(stream: Stream): number {
-  const [u, v] = [(stream.word() + 1) / 2 ** 32, stream.word() / 2 ** 32];
-  return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
-}
 
 function planOf(kind: Design['kind'], rounds: number): Plan {
   const matrix = matrixSchema.parse({

@@ -14,7 +14,6 @@ import {
   only,
   type Place,
   planOf,
-  protocol,
   times,
 } from '../../fixtures/control-journal.js';
 import { alterAnswers, alterWitness, makeJournal, verdictOf } from '../../fixtures/journal.js';
@@ -76,7 +75,7 @@ describe('the null arm', () => {
   });
 
   test('of one round is not taken', () => {
-    const verdict = verdictOf(planOf({ protocol: { ...protocol, looks: [1] } }), times({ null: 2 }));
+    const verdict = verdictOf(planOf({ protocol: { looks: [1] } }), times({ null: 2 }));
     assert.equal(verdict.exitCode, 11);
     const control = only(controlsOf(verdict, 'null'));
     assert.deepEqual([control.status, control.rounds, control.percent], ['not-taken', 1, null]);
@@ -150,7 +149,7 @@ describe('the null arm', () => {
   });
 
   test('stops a session at its first look', () => {
-    const long = planOf({ protocol: { ...protocol, looks: [6, 12] } });
+    const long = planOf({ protocol: { looks: [6, 12] } });
     const wide = (place: Place): number =>
       100 * noise(place) * (place.arm === 'head' && place.round % 2 ? 1.03 : 1);
     const entries = (factor: number) =>

@@ -13,7 +13,6 @@ import {
   only,
   type Place,
   planOf,
-  protocol,
 } from '../../fixtures/control-journal.js';
 import { type JournalOptions, makeJournal, verdictOf } from '../../fixtures/journal.js';
 
@@ -74,7 +73,7 @@ describe('slot and order', () => {
     const time = ({ arm, round }: { arm: string; round: number }): number =>
       1000 * round + (arm === 'head' ? 900 : 0);
     const rate = (place: Place): number => 1 + 2e-5 * time(place) - (place.arm === 'head' ? 0.002 : 0);
-    const own = planOf({ nullRounds: 0, protocol: { ...protocol, looks: [6, 12] } });
+    const own = planOf({ nullRounds: 0, protocol: { looks: [6, 12] } });
     const options = { rounds: 6, ms: (place: Place) => (100 * noise(place)) / rate(place) };
     assert.deepEqual(undecidedCells(own, timed(own, options, time)), ['64/32']);
   });

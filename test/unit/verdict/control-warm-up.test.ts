@@ -10,7 +10,6 @@ import {
   noise,
   only,
   planOf,
-  protocol,
   times,
 } from '../../fixtures/control-journal.js';
 import { type JournalOptions, verdictOf } from '../../fixtures/journal.js';
@@ -60,14 +59,14 @@ describe('warm-ups', () => {
   });
 
   test('below six rounds are told by a warning', () => {
-    const four = planOf({ protocol: { ...protocol, looks: [4] } });
+    const four = planOf({ protocol: { looks: [4] } });
     const verdict = verdictOf(four, warming(four, 0.1));
     assert.equal(verdict.exitCode, 11);
     assert.ok(codesOf(verdict.warnings).includes('warm-up-insufficient'));
   });
 
   test('of a single sample cannot be judged', () => {
-    const verdict = verdictOf(planOf({ protocol: { ...protocol, samples: 1 } }), times({}));
+    const verdict = verdictOf(planOf({ protocol: { samples: 1 } }), times({}));
     assert.ok(controlsOf(verdict, 'warm-up').every(({ status }) => status === 'not-taken'));
     assert.equal(verdict.exitCode, 0);
   });

@@ -5,15 +5,10 @@ import { logEffect } from '../../../src/analysis/effect.js';
 import type { Plan } from '../../../src/plan/schema.js';
 import { Stream } from '../../../src/plan/stream.js';
 import { type Decision, decide } from '../../../src/verdict/zone.js';
+import { normal } from '../../fixtures/normal.js';
 
 const looks = [6, 12, 18, 24];
 const trials = 400;
-
-/** Normal deviates by Box and Muller. */
-function normal(stream: Stream): number {
-  const [u, v] = [(stream.word() + 1) / 2 ** 32, stream.word() / 2 ** 32];
-  return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
-}
 
 /** Verdict of one cell whose launches have `cv` of noise each, and drift over the session in units of the log rate. */
 function trial(stream: Stream, effect: number, cv: number, drift: number, interval: 't' | 'walsh'): Decision {

@@ -30,7 +30,7 @@ const slower = (factor: number | Record<string, number>, size = 0.001): JournalO
 });
 
 const plan = makePlan();
-const looks = makePlan({ protocol: { warmups: 1, samples: 3, looks: [6, 12], clock: 'cpu' } });
+const looks = makePlan({ protocol: { looks: [6, 12] } });
 const first = <T>(list: readonly T[]): T => {
   const [item] = list;
   assert.ok(item !== undefined);
@@ -75,7 +75,7 @@ describe('a verdict', () => {
   });
 
   test('of one round shows the effect and concludes nothing', () => {
-    const one = makePlan({ protocol: { warmups: 1, samples: 3, looks: [1], clock: 'cpu' } });
+    const one = makePlan({ protocol: { looks: [1] } });
     const verdict = verdictOf(one, slower(0.5));
     assert.equal(verdict.exitCode, 11);
     const { effect, reasons } = first(first(verdict.cells).comparisons);

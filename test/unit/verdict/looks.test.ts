@@ -3,15 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { analyse } from '../../../src/analysis/analyse.js';
 import { undecidedCells } from '../../../src/verdict/settle.js';
-import {
-  comparisonOf,
-  noise,
-  only,
-  type Place,
-  planOf,
-  protocol,
-  times,
-} from '../../fixtures/control-journal.js';
+import { comparisonOf, noise, only, type Place, planOf, times } from '../../fixtures/control-journal.js';
 import { makeJournal, verdictOf } from '../../fixtures/journal.js';
 
 describe('a cell with a cap', () => {
@@ -19,7 +11,7 @@ describe('a cell with a cap', () => {
     { promptTokens: 64, chunk: 32, cap: 6 },
     { promptTokens: 96, chunk: 32 },
   ];
-  const plan = planOf({ cells, protocol: { ...protocol, looks: [6, 12] } });
+  const plan = planOf({ cells, protocol: { looks: [6, 12] } });
   const undecided = (place: Place): number =>
     100 * noise(place) * (place.arm === 'head' ? 1.01 + 0.03 * (place.round % 2) : 1);
 
@@ -49,7 +41,7 @@ describe('a cell with a cap', () => {
         { promptTokens: 64, chunk: 32, cap: 2 },
         { promptTokens: 96, chunk: 32 },
       ],
-      protocol: { ...protocol, looks: [2, 6] },
+      protocol: { looks: [2, 6] },
     });
     const verdict = verdictOf(capped, times({ head: 0.5 }));
     assert.deepEqual(
@@ -68,7 +60,7 @@ describe('what the rounds could see', () => {
   const spread = (centre: number, size: number) => (place: Place) =>
     100 * noise(place) * (place.arm === 'head' ? centre * (1 + size * ((place.round % 3) - 1)) : 1);
   const detailAt = (centre: number, size: number, looks: number[] = [6]) => {
-    const verdict = verdictOf(planOf({ protocol: { ...protocol, looks } }), { ms: spread(centre, size) });
+    const verdict = verdictOf(planOf({ protocol: { looks } }), { ms: spread(centre, size) });
     return comparisonOf(verdict);
   };
 
@@ -114,7 +106,7 @@ describe('the protocol of a verdict', () => {
       [5, 'small'],
       [6, 'full'],
     ] as const) {
-      assert.equal(verdictOf(planOf({ protocol: { ...protocol, looks: [rounds] } })).protocol, word);
+      assert.equal(verdictOf(planOf({ protocol: { looks: [rounds] } })).protocol, word);
     }
   });
 });

@@ -9,7 +9,7 @@ function told(planted: number, factor: number, looks = [6]): { message: string; 
   const plan = makePlan({
     arms: { base: { switches: { [SWITCH]: '0' } }, head: { plantedSlowdownPercent: planted } },
     budgets: { prefill: 10 },
-    protocol: { warmups: 1, samples: 3, looks, clock: 'cpu' },
+    protocol: { looks },
   });
   const ms = ({ arm, round }: { arm: string; round: number }): number =>
     100 * (arm === 'head' ? factor : 1) * (1 + 1e-3 * (arm === 'head' ? (round % 3) - 1 : 0));

@@ -1,0 +1,8 @@
+/** A path, a revision or a name in a command that people paste. Pure. */
+
+/** What every POSIX shell takes as it stands, a tilde not at the beginning. */
+const PLAIN = /^[\p{L}\p{N}_.,/@:+%-][\p{L}\p{N}_.,/@:+%~-]*$/u;
+
+/** The text as one word of a POSIX shell: in single quotes where it needs them, else as it is. */
+export const shellWord = (text: string): string =>
+  PLAIN.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
