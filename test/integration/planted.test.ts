@@ -8,11 +8,9 @@ import { newHome } from '../support/run-cli.js';
 
 async function newHost(t: TestContext, ...args: string[]): Promise<Host> {
   const model = fakeModel();
+  t.after(() => model.remove());
   const host = await startHost(['--model', model.path, '--threads', '2', ...args]);
-  t.after(async () => {
-    await host.stop();
-    model.remove();
-  });
+  t.after(() => host.stop());
   return host;
 }
 
