@@ -163,7 +163,10 @@ test('a failing answer to a challenge is held back: the decision says which ques
     guard: '...unanswered(input),',
     instead: '',
   });
-  assert.deepEqual(silent.decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] }).reasons, []);
+  assert.deepEqual(
+    silent.decide({ ...input, challenges: [{ path: 'challenge.json', challenge }] }).reasons,
+    [],
+  );
   assert.match(reasons[0]?.message ?? '', /2026-11-29T11:00:00.000Z for [0-9a-f]{12} and fixture/);
   const run = input.runs[0]?.run;
   assert.ok(run);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
+import type { Entry } from '../../src/journal/entries.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
@@ -20,6 +21,13 @@ function twoCells(home: Home): string {
   writeFileSync(home.path('two.yaml'), lines.join('\n'));
   return home.path('two.yaml');
 }
+
+/** The cells that a launch was asked, each once, in order. */
+const cellsAsked = (entries: readonly Entry[], launch: string): string[] => [
+  ...new Set(
+    entries.flatMap((entry) => (entry.kind === 'sample' && entry.launch === launch ? [entry.cell] : [])),
+  ),
+];
 
 /** The same by option: no verdict on the matrix then. */
 const FEW = ['--cell', '401/512', '--cell', '256+32'];
@@ -80,6 +88,33 @@ describe('qualify simulate', () => {
       [driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent],
       [-4, -0.5, 0.03, 8, 0.3],
     );
+  });
+
+  test('goes on with the cell that a look left open, with that one alone, and stops when none is', async (t) => {
+    const home = newHome(t);
+    const text = readFileSync(twoCells(home), 'utf8')
+      .replace('looks: [6, 12, 18, 24]', 'looks: [6, 8, 10]\n  nullRounds: 0')
+      .replace('prefill: 2, decode: 2', 'prefill: 20, decode: 0.1');
+    writeFileSync(home.path('open.yaml'), text);
+    const flags = ['--seed', 'SEED', '--out', 'run'];
+    const { exitCode, stderr } = await home.run('simulate', home.path('open.yaml'), ...flags);
+    const entries = home.journal();
+    const looks = entries.flatMap((entry) =>
+      entry.kind === 'look' ? [[entry.rounds, entry.undecided]] : [],
+    );
+    assert.deepEqual(looks, [
+      [6, ['256+32']],
+      [8, []],
+    ]);
+    const asked = entries.flatMap((entry) =>
+      entry.kind === 'launch' ? [cellsAsked(entries, entry.launch)] : [],
+    );
+    const both = Array.from({ length: 12 }, () => ['401/512', '256+32']);
+    const open = Array.from({ length: 4 }, () => ['256+32']);
+    assert.deepEqual(asked, [...both, ...open]);
+    assert.equal(exitCode, 0, stderr);
+    const verified = await home.run('verify', 'run');
+    assert.equal(verified.exitCode, 0, verified.stderr);
   });
 
   test('gives the same times for the same seed, whatever the machine does meanwhile', async (t) => {
