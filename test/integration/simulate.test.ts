@@ -69,25 +69,18 @@ describe('qualify simulate', () => {
 
   test('passes what does not differ on a bad machine, and says which noise it had', async (t) => {
     const home = newHome(t);
-    const noise = ['--drift', '-4%', '--second-slot', '-0.5', '--slow-hits', '3%:8%', '--cv', '0.3'];
-    const result = await home.run(
-      'simulate',
-      twoCells(home),
-      ...noise,
-      '--seed',
-      'a',
-      '--out',
-      'run',
-      '--json',
-    );
+    const noise = [
+      ...['--cv', '0.3', '--launch-cv', '0.1%', '--drift', '-4%', '--walk', '0.05', '--step', '1.5%'],
+      ...['--warmup-ramp', '2', '--second-slot', '-0.5', '--slow-hits', '3%:8%'],
+    ];
+    const flags = [...noise, '--seed', 'a', '--out', 'run', '--json'];
+    const result = await home.run('simulate', twoCells(home), ...flags);
     assert.equal(result.exitCode, 0, result.stderr);
-    const { simulation } = planOf(home, 'run');
-    assert.ok(simulation);
-    const { driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent } = simulation;
-    assert.deepEqual(
-      [driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent],
-      [-4, -0.5, 0.03, 8, 0.3],
-    );
+    const { tokensPerSecond: _ofTheMatrix, ...told } = planOf(home, 'run').simulation ?? {};
+    assert.deepEqual(told, {
+      ...{ cvPercent: 0.3, launchCvPercent: 0.1, driftPercent: -4, walkPercent: 0.05, stepPercent: 1.5 },
+      ...{ warmupRampPercent: 2, secondSlotPercent: -0.5, slowHitShare: 0.03, slowHitPercent: 8 },
+    });
   });
 
   test('goes on with the cell that a look left open, with that one alone, and stops when none is', async (t) => {
