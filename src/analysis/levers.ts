@@ -27,6 +27,13 @@ export function leverWarnings(plan: Plan, seen: Observations, arm: string, again
   if (own === undefined || known === undefined) return [];
   const brought = own.filter((name) => !known.includes(name)).toSorted();
   if (brought.length === 0) return [];
-  const message = `${arm} brings ${brought.join(', ')}, and no lever-off arm shows that a gain is theirs; add an arm of its revision with them off and \`control: lever-off\``;
+  const message = `${beginningOf(arm)}${brought.join(', ')}, and no lever-off arm shows that a gain is theirs; add an arm of its revision with them off and \`control: lever-off\``;
   return [finding('lever-untested', message)];
 }
+
+/** How the warning begins, by which its arm is known in a verdict, too. */
+const beginningOf = (arm: string): string => `${arm} brings `;
+
+/** Whether something is that warning, of this arm. */
+export const isLeverUntested = ({ code, message }: Finding, arm: string): boolean =>
+  code === 'lever-untested' && message.startsWith(beginningOf(arm));

@@ -27,8 +27,8 @@ With --simulated no engine runs: thousands of matrices are made of random
 numbers whose truth is known, decided by the rule of every session, and counted.
 Exit code 0 when the rule keeps to its goals, 10 when it misses one, 11 when so
 few matrices cannot tell. The same seed (default: "${DEFAULT_SEED}") gives the same
-counts on every machine, with any number of jobs. docs/method.md explains the
-table.
+counts on every machine, with any number of jobs. docs/error-rates.md explains
+the tables.
 
   qualify calibrate --simulated                   about 3 minutes of CPU time
   qualify calibrate --simulated --matrices 20000  closer intervals`;

@@ -6,7 +6,7 @@ import {
   OTHER_CELLS,
   reasonText,
   rulesText,
-  runText,
+  runLine,
   sentenceOf,
   titleOf,
   waiverText,
@@ -86,7 +86,7 @@ function cellCases(
       message: sentenceOf(cell),
       lines: [
         ...(waiver === undefined ? [] : [`WAIVED: ${waiverText(waiver)}`]),
-        ...(run === undefined ? [] : [runText(run)]),
+        ...(run === undefined ? [] : [runLine(run)]),
         ...[...cell.reasons, ...reasons.filter(({ code }) => code === OTHER_CELLS)].map(reasonText),
         ...(cell.result === 'pass' || cell.result === 'waived' ? [] : nextLine(next)),
       ],

@@ -3,7 +3,6 @@
  * Pure.
  */
 
-import { sameEngine } from '../analysis/matching.js';
 import { counted } from '../counted.js';
 import { short } from '../digest.js';
 import { CLOCK_TOLERANCE_MS } from '../manifest/trust-judgement.js';
@@ -14,6 +13,7 @@ import { mayGate } from '../verdict/evidence-kind.js';
 import type { VerdictName } from '../verdict/schema.js';
 import { type Reason, reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
+import { noteBase, noteWarnings } from './notes.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
 
@@ -48,7 +48,7 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
   return {
     against: isBad ? [] : against,
     onlyAgainst: isBad ? against : null,
-    notes: [...head.notes, ...noteBase(input, run), ...noteEngine(run, head.arms)],
+    notes: [...head.notes, ...noteBase(input, run), ...noteWarnings(run, head.arms)],
     arms: head.arms,
   };
 }
@@ -161,22 +161,6 @@ function judgeBase({ policy, base, commits }: GateInput, { statement }: Verified
   const behind = counted(facts.behindBase, 'commit');
   const message = `its base ${short(commit)} is ${behind} behind ${branch}; the policy bears ${policy.baseDrift}`;
   return [reason('base-moved', message)];
-}
-
-function noteBase({ head, commits }: GateInput, { statement }: VerifiedRun): Reason[] {
-  const commit = commitOf(referenceOf(statement));
-  const facts = commit === null ? undefined : commits.get(commit);
-  // Of a commit that is not here git cannot say where it lies.
-  if (commit === null || facts === undefined || facts.tree === null || facts.isInHead) return [];
-  const message = `head ${short(head.commit)} does not contain its base ${short(commit)}: what the base gained since counts against head`;
-  return [reason('base-not-in-head', message)];
-}
-
-/** A pass of what changes no engine is one; who reads it shall know that nothing of an engine was compared. Other arms decide nothing here. */
-function noteEngine({ statement, verdict }: VerifiedRun, arms: readonly string[]): Reason[] {
-  const against = referenceOf(statement)?.name ?? '';
-  const own = arms.map((arm) => sameEngine(arm, against).message);
-  return verdict.warnings.filter(({ code, message }) => code === 'same-engine' && own.includes(message));
 }
 
 function judgeAge({ policy, decidedAt }: GateInput, run: VerifiedRun): Reason[] {

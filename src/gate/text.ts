@@ -11,7 +11,7 @@ import {
   rateText,
   reasonText,
   rulesText,
-  runText,
+  runLine,
   titleOf,
   usedWaivers,
   verdictOf,
@@ -37,10 +37,7 @@ export function renderGateText(decision: GateDecision): string {
     ...reasons.map((reason) => paragraph(reasonText(reason))),
     list('waived', usedWaivers(decision).map(waiverText)),
     ...requirements.map((requirement) => requirementText(requirement, decision)),
-    list(
-      'not counted',
-      uncounted.map((run) => `${runText(run)}; ${run.reasons.map(reasonText).join('; ')}`),
-    ),
+    list('not counted', uncounted.map(runLine)),
     list(
       'waivers that do not apply',
       unused.map((waiver) => `${waiverText(waiver)}; ${waiver.reasons.map(reasonText).join('; ')}`),
@@ -87,9 +84,7 @@ function requirementText(requirement: RequirementResult, { evidence }: GateDecis
     ...(more > 0 ? item('-', `${more} more: --json has them all`) : []),
     ...requirement.evidence.flatMap((index) => {
       const run = evidence[index];
-      if (run === undefined) return [];
-      const notes = run.reasons.map((reason) => `; ${reasonText(reason)}`).join('');
-      return item('run', runText(run) + notes);
+      return run === undefined ? [] : item('run', runLine(run));
     }),
     ...nextLines(requirement.next),
   ].join('\n');

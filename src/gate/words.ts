@@ -66,9 +66,12 @@ export function waiverText(waiver: OfferedWaiver): string {
 }
 
 /** `session s-1 by SHA256:…: pass`, or the path when there is nothing that can be believed. */
-export function runText({ path, session, signer, result, finishedAt }: OfferedRun): string {
+function runText({ path, session, signer, result, finishedAt }: OfferedRun): string {
   return session === null ? path : `${path}: session ${session}, ${finishedAt}, by ${signer}: ${result}`;
 }
+
+/** The same with all that is said of the run. */
+export const runLine = (run: OfferedRun): string => [runText(run), ...run.reasons.map(reasonText)].join('; ');
 
 /** Waivers that are used. */
 export const usedWaivers = ({ waivers }: GateDecision): OfferedWaiver[] =>

@@ -1,14 +1,20 @@
 /** Whether a verified run counts for the head: as it is, and when something of it, or around it, changes. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { sameEngine } from '../../../src/analysis/matching.js';
 import { sha256 } from '../../../src/digest.js';
 import { EXIT } from '../../../src/exit-codes.js';
+import { renderCtrf } from '../../../src/gate/ctrf.js';
+import type { GateDecision } from '../../../src/gate/decision.js';
 import { gather } from '../../../src/gate/gate.js';
 import { renderSummary } from '../../../src/gate/github/render.js';
 import type { GateInput, VerifiedRun } from '../../../src/gate/input.js';
+import { renderJunit } from '../../../src/gate/junit.js';
 import { renderGateText } from '../../../src/gate/text.js';
 import type { Plan } from '../../../src/plan/schema.js';
+import { planOf } from '../../fixtures/control-journal.js';
 import { decided, firstRun, policyWith, runCodes, sharedSite } from '../../fixtures/gate-input.js';
+import { type Draft, verdictOf } from '../../fixtures/journal.js';
 
 const site = await sharedSite();
 await site.run('good');
@@ -38,8 +44,8 @@ test('a run that compares an engine with itself counts, and every text says what
   );
 });
 
-test('of a run of several arms only that of the change is said to be the engine that it is compared with', () => {
-  const warned = (arm: string) =>
+test('of a run of several arms only warnings of that of the change are told', () => {
+  const warned = (code: string, message: string) =>
     decided(good, (input) => {
       const run = firstRun(input);
       const arms = run.statement.predicate.arms;
@@ -49,13 +55,33 @@ test('of a run of several arms only that of the change is said to be the engine 
       assert.ok(build);
       build.revision.commit = 'd'.repeat(40);
       arms.push({ ...head, name: 'step', build });
-      run.verdict.warnings.push({
-        code: 'same-engine',
-        message: `base and ${arm} build the same engine: this compares it with itself`,
-      });
+      run.verdict.warnings.push({ code, message });
     });
-  assert.deepEqual(runCodes(warned('step')), []);
-  assert.deepEqual(runCodes(warned('head')), ['same-engine']);
+  const same = (arm: string) => warned('same-engine', sameEngine(arm, 'base').message);
+  const untested = (arm: string) =>
+    warned('lever-untested', `${arm} brings DFLASH_NEW, and no arm has it off`);
+  for (const [code, told] of Object.entries({ 'same-engine': same, 'lever-untested': untested })) {
+    assert.deepEqual(runCodes(told('step')), []);
+    assert.deepEqual(runCodes(told('head')), [code]);
+  }
+});
+
+test('what lessens the worth of a pass is told by every output, and changes no result', () => {
+  const plan = planOf({ arms: { base: { revision: 'a' }, head: { revision: 'b' } }, nullRounds: 0 });
+  const alter = (draft: Draft): Draft =>
+    draft.kind !== 'ready' || !draft.launch.endsWith('-head')
+      ? draft
+      : { ...draft, witness: { ...draft.witness, switches: { DFLASH_NEW: '1' } } };
+  const found = verdictOf(plan, { alter }).warnings;
+  const decision = decided(good, (input) => {
+    firstRun(input).verdict.warnings.push(...found);
+  });
+  assert.deepEqual([decision.result, runCodes(decision)], ['pass', ['lever-untested', 'no-null-arm']]);
+  const renderJson = (one: GateDecision): string => JSON.stringify(one);
+  for (const render of [renderGateText, renderSummary, renderJunit, renderCtrf, renderJson]) {
+    const output = render(decision).replaceAll(/\s+/g, ' ');
+    for (const code of runCodes(decision)) assert.ok(output.includes(code), `${render.name}: ${output}`);
+  }
 });
 
 test('a base that is not here is unknown, and nothing is said of where it lies', () => {

@@ -95,9 +95,7 @@ test('the action has every list of files and folders that a gate takes', () => {
   const gate = fileText('src/cli/gate.ts');
   const { inputs, runs } = readAction();
   const script = runs.steps.find(({ id }) => id === 'gate')?.run ?? '';
-  const lists = [...gate.matchAll(/'(--[a-z]+) <(?:file|folder)>', [^\n]*collect\)/g)].map(
-    ([, flag = '']) => flag,
-  );
+  const lists = [...gate.matchAll(/'(--[a-z]+) <(?:file|folder)\.\.\.>'/g)].map(([, flag = '']) => flag);
   assert.deepEqual(lists.toSorted(), ['--attestations', '--challenge', '--manifests', '--waivers']);
   for (const flag of lists) {
     const [, variable = ''] = new RegExp(`^ *add ${flag} "\\$([A-Z]+)"$`, 'm').exec(script) ?? [];
