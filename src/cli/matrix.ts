@@ -18,6 +18,7 @@ function list(flags: { json?: true }): void {
       title: matrix.title,
       cells: matrix.cells.map(cellId),
       arms: Object.keys(matrix.arms),
+      parity: matrix.protocol.parity,
       digest,
     };
   });
@@ -27,7 +28,8 @@ function list(flags: { json?: true }): void {
   }
   const width = Math.max(...rows.map((row) => row.name.length));
   const lines = rows.flatMap((row) => {
-    const facts = `${row.title} (${row.cells.join(', ')}; ${row.arms.join(', ')})`;
+    const parity = row.parity === 'exact' ? '' : `; parity ${row.parity}`;
+    const facts = `${row.title} (${row.cells.join(', ')}; ${row.arms.join(', ')}${parity})`;
     return labelled(row.name, facts, width + 2, 80);
   });
   answer(lines.join('\n'));

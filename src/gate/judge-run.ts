@@ -13,7 +13,7 @@ import { mayGate } from '../verdict/evidence-kind.js';
 import type { VerdictName } from '../verdict/schema.js';
 import { type Reason, reason } from './decision.js';
 import type { GateInput, VerifiedRun } from './input.js';
-import { noteBase, noteWarnings } from './notes.js';
+import { noteBase, noteParity, noteWarnings } from './notes.js';
 import { armsOf, changesOf, commitOf, referenceOf } from './run-subject.js';
 import { judgeSigner } from './trusted-key.js';
 
@@ -48,7 +48,7 @@ export function judgeRun(input: GateInput, run: VerifiedRun): RunJudgement {
   return {
     against: isBad ? [] : against,
     onlyAgainst: isBad ? against : null,
-    notes: [...head.notes, ...noteBase(input, run), ...noteWarnings(run, head.arms)],
+    notes: [...head.notes, ...noteBase(input, run), ...noteParity(run), ...noteWarnings(run, head.arms)],
     arms: head.arms,
   };
 }

@@ -16,6 +16,13 @@ export function noteBase({ head, commits }: GateInput, { statement }: VerifiedRu
   return [reason('base-not-in-head', message)];
 }
 
+/** That outputs were not held to the bit: a pass then says no more of them than the limits of the matrix would have shown. */
+export function noteParity({ plan: { protocol, matrix } }: VerifiedRun): Reason[] {
+  if (protocol.parity === 'exact') return [];
+  const message = `its outputs were held to parity ${protocol.parity} and not to the bit; qualify oracle ${matrix.name} says what that misses`;
+  return [reason('parity-not-exact', message)];
+}
+
 /**
  * The warnings of a run that bear on what its pass is worth: nothing of an engine was compared, a gain was not shown to be the switches', no
  * null arm watched the session. Those of an arm are told of the arms of the change only: others decide nothing here.

@@ -21,6 +21,10 @@ describe('qualify matrix', () => {
       stdout.replaceAll(/\s+/g, ' '),
       /prefill-short Short prefill[^()]*\(401\/512, 2048\/2048; base, head\)/,
     );
+    assert.match(
+      stdout.replaceAll(/\s+/g, ' '),
+      /peer-llama-cpp-q2_k [^()]*gross faults only \([^()]*; parity bounded\)/,
+    );
     for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
     assert.match(stdout, /^smoke /m);
   });
@@ -89,6 +93,10 @@ describe('qualify plan', () => {
     for (const label of ['digest', 'cell', 'arm base', 'order', 'launches', 'time', 'disk']) {
       assert.match(stdout, new RegExp(`^${label} `, 'm'));
     }
+    assert.match(
+      stdout.replaceAll(/\s+/g, ' '),
+      /peer-llama-cpp-q2_k [^()]*gross faults only \([^()]*; parity bounded\)/,
+    );
     for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QualifyError } from '../../../src/errors.js';
-import { matrixSchema } from '../../../src/matrix/schema.js';
+import { type MatrixInput, matrixSchema } from '../../../src/matrix/schema.js';
 import { buildPlan, levelPerLook, planDigest } from '../../../src/plan/build.js';
 import { estimate } from '../../../src/plan/estimate.js';
 import { planSchema } from '../../../src/plan/schema.js';
@@ -82,4 +82,23 @@ test('the estimate counts launches and requests', () => {
   assert.equal(cost.promptTokens, 12 * 6 * 64);
   assert.equal(cost.seconds.firstLook, cost.seconds.cap);
   assert.ok(cost.diskBytes.model > 0 && cost.diskBytes.runFolder > 0);
+});
+
+test('the estimate asks for no cell beyond its cap', () => {
+  const long = { promptTokens: 512, chunk: 32 };
+  const capped = (cells: MatrixInput['cells']) => estimate(makePlan({ cells, protocol: { looks: [6, 12] } }));
+  const [with6, alone] = [
+    capped([
+      { promptTokens: 64, chunk: 32 },
+      { ...long, cap: 6 },
+    ]),
+    capped([{ promptTokens: 64, chunk: 32 }]),
+  ];
+  // 12 rounds of 2 arms; in the first 6 the long cell's warm-up, 3 samples and parity request besides.
+  assert.deepEqual([with6.launches, alone.launches], [24, 24]);
+  assert.equal(with6.requests - alone.requests, 12 * 5);
+  assert.equal(with6.promptTokens - alone.promptTokens, 12 * 5 * 512);
+  assert.ok(with6.seconds.cap < 2 * with6.seconds.firstLook);
+  const both = capped([{ ...long, cap: 6 }]);
+  assert.deepEqual([both.launches, both.seconds.cap], [12, both.seconds.firstLook]);
 });
