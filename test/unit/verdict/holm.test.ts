@@ -18,20 +18,56 @@ test('one claim needs no correction, none none', () => {
   assert.deepEqual(holm([], 0.05), []);
 });
 
-test('the order of claims does not matter, and a smaller p never stands less', () => {
-  const ps = fc.array(thousandths(100), { minLength: 1, maxLength: 12 });
+/** Values with an order to put their places in. */
+const shuffled = fc.array(thousandths(100), { minLength: 1, maxLength: 12 }).chain((values) => {
+  const places = [...values.keys()];
+  const order = fc.shuffledSubarray(places, { minLength: places.length, maxLength: places.length });
+  return fc.record({ values: fc.constant(values), order });
+});
+
+test('which claims stand does not depend on their order, and a smaller p never stands less', () => {
   fc.assert(
-    fc.property(ps, (values) => {
-      const stands = holm(values, 0.05);
-      assert.deepEqual(
-        holm(values.toReversed(), 0.05).toReversed().filter(Boolean).length,
-        stands.filter(Boolean).length,
+    fc.property(shuffled, ({ values, order }) => {
+      const steps = holmSteps(values, 0.05);
+      const turned = holmSteps(
+        order.map((place) => values[place] ?? 0),
+        0.05,
       );
-      const standing = values.filter((_, i) => stands[i]);
-      const falling = values.filter((_, i) => !stands[i]);
+      // Where two values are one, they stand and fall together, but for the level that each faces.
+      order.forEach((place, at) => {
+        assert.equal(turned[at]?.stands, steps[place]?.stands);
+        assert.equal(turned[at]?.adjustedP, steps[place]?.adjustedP);
+      });
+      const standing = values.filter((_, i) => steps[i]?.stands);
+      const falling = values.filter((_, i) => !steps[i]?.stands);
       assert.ok(Math.max(-1, ...standing) <= Math.min(1, ...falling));
     }),
   );
+});
+
+/** The smallest p of a Mann-Whitney test of n values against n, 2 / C(2n, n). */
+function floorOf(n: number): number {
+  let floor = 2;
+  for (let k = 1; k <= n; k++) floor *= k / (n + k);
+  return floor;
+}
+
+/** Whether a claim at `p` stands beside `others` that nothing speaks for. */
+const standsBeside = (p: number, others: number, level: number): boolean | undefined =>
+  holm([...Array.from({ length: others }, () => 1), p], level).at(-1);
+
+test('the smallest p that n against n can have stands among just as many claims as go into the level', () => {
+  for (let n = 3; n <= 11; n++) {
+    const most = Math.floor(0.05 / floorOf(n));
+    if (most > 0) assert.equal(standsBeside(floorOf(n), most - 1, 0.05), true, `n ${n}, ${most} claims`);
+    assert.equal(standsBeside(floorOf(n), most, 0.05), false, `n ${n}, ${most + 1} claims`);
+  }
+  // From n = 12 on these would be 67,603 claims and more: a smaller level, into which the floor goes four times.
+  for (let n = 3; n <= 24; n++) {
+    const level = 4.5 * floorOf(n);
+    assert.equal(standsBeside(floorOf(n), 3, level), true, `n ${n}`);
+    assert.equal(standsBeside(floorOf(n), 4, level), false, `n ${n}`);
+  }
 });
 
 test('adjusted p values are those of the textbook, monotone in p and at most 1', () => {
