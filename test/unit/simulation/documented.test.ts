@@ -55,7 +55,9 @@ for (const [interval, documents, disturbedEffects] of [
   const title = (what: string): string => `${documents.join(' and ')}: ${what}, CV 1 %, ${interval}`;
 
   test(title('noise alone'), () => {
-    const alone = own.filter((one) => one.disturbance === UNDISTURBED && [-2, -3].includes(one.effectPercent));
+    const alone = own.filter(
+      (one) => one.disturbance === UNDISTURBED && [-2, -3].includes(one.effectPercent),
+    );
     const lines = counted(alone, /^\| 1 %, /);
     assert.equal(lines.length, 2);
     for (const document of documents) assertDocumented(document, lines);
