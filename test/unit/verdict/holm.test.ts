@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { benjaminiHochberg, holm, holmSteps } from '../../../src/verdict/holm.js';
+import { shuffled } from '../../support/shuffled.js';
 
 /** Doubles at random are nearly all tiny; these are spread evenly. */
 const thousandths = (most: number) => fc.integer({ min: 0, max: most }).map((count) => count / 1000);
@@ -18,28 +19,25 @@ test('one claim needs no correction, none none', () => {
   assert.deepEqual(holm([], 0.05), []);
 });
 
-/** Values with an order to put their places in. */
-const shuffled = fc.array(thousandths(100), { minLength: 1, maxLength: 12 }).chain((values) => {
-  const places = [...values.keys()];
-  const order = fc.shuffledSubarray(places, { minLength: places.length, maxLength: places.length });
-  return fc.record({ values: fc.constant(values), order });
-});
-
 test('which claims stand does not depend on their order, and a smaller p never stands less', () => {
+  const claims = fc
+    .array(thousandths(100), { minLength: 1, maxLength: 12 })
+    .map((list) => list.map((p, place) => ({ p, place })));
+  const stepsOf = (list: readonly { p: number }[]) =>
+    holmSteps(
+      list.map(({ p }) => p),
+      0.05,
+    );
   fc.assert(
-    fc.property(shuffled, ({ values, order }) => {
-      const steps = holmSteps(values, 0.05);
-      const turned = holmSteps(
-        order.map((place) => values[place] ?? 0),
-        0.05,
-      );
-      // Where two values are one, they stand and fall together, but for the level that each faces.
-      order.forEach((place, at) => {
-        assert.equal(turned[at]?.stands, steps[place]?.stands);
-        assert.equal(turned[at]?.adjustedP, steps[place]?.adjustedP);
-      });
-      const standing = values.filter((_, i) => steps[i]?.stands);
-      const falling = values.filter((_, i) => !steps[i]?.stands);
+    fc.property(shuffled(claims), ([list, turned]) => {
+      const steps = stepsOf(list);
+      // Equal ones stand and fall together, but for the level that each faces.
+      for (const [at, { stands, adjustedP }] of stepsOf(turned).entries()) {
+        const own = steps[turned[at]?.place ?? -1];
+        assert.deepEqual([stands, adjustedP], [own?.stands, own?.adjustedP]);
+      }
+      const standing = list.flatMap(({ p }, at) => (steps[at]?.stands ? [p] : []));
+      const falling = list.flatMap(({ p }, at) => (steps[at]?.stands ? [] : [p]));
       assert.ok(Math.max(-1, ...standing) <= Math.min(1, ...falling));
     }),
   );
