@@ -3,23 +3,13 @@
  * which both arms are the same. Everything is of ln(rate), so 0.01 is a coefficient of variation of 1 %.
  */
 import { chiSquareQuantile } from './chi-square.js';
-import { mad, mean, sampleDeviation } from './statistics.js';
+import { mean, robustSigma, sampleDeviation } from './statistics.js';
 import { tQuantile } from './student-t.js';
-
-/** MAD times this is the standard deviation of many normal values. */
-const normalMad = 1.4826;
-
-/** What it needs beside for n values, from n = 2 on, to be right in the mean (Croux and Rousseeuw; simulated for n = 5, 11, 12). */
-const smallMad = [1.196, 1.486, 1.362, 1.215, 1.19, 1.138, 1.128, 1.1, 1.096, 1.08, 1.077];
 
 /** Variance of the median of n normal values of variance 1, from n = 1 on. */
 const medianVariances = [
   1, 0.5, 0.4487, 0.2982, 0.2868, 0.2147, 0.2104, 0.1682, 0.1661, 0.1383, 0.1372, 0.1175,
 ];
-
-/** Robust standard deviation of at least two values, without bias for normal ones also where they are few. */
-export const robustDeviation = (values: readonly number[]): number =>
-  normalMad * (smallMad[values.length - 2] ?? values.length / (values.length - 0.8)) * mad(values);
 
 /** Variance of the median of `count` normal values of variance 1. Beyond the table within 4 %. */
 export const medianVariance = (count: number): number =>
@@ -27,7 +17,7 @@ export const medianVariance = (count: number): number =>
 
 /** Request noise: the mean over launches of each launch's own robust deviation; null when no launch has two samples. */
 export function requestDeviation(launches: readonly (readonly number[])[]): number | null {
-  const own = launches.filter((values) => values.length >= 2).map(robustDeviation);
+  const own = launches.filter((values) => values.length >= 2).map(robustSigma);
   return own.length === 0 ? null : mean(own);
 }
 

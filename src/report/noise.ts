@@ -7,10 +7,10 @@ import type { ArmSummary } from '../verdict/schema.js';
 import type { Detail } from './details.js';
 import type { Row } from './rows.js';
 
-/** The spread of the rounds' own ratios, by the MAD with its small-sample factor; needs three rounds. */
+/** The spread of the rounds' own ratios, by the MAD with its small-sample factor; of two rounds nothing is told. */
 export function noiseDetail({ comparison: { effect } }: Row): Detail[] {
-  const sigma = effect === null ? null : robustSigma(effect.perRound);
-  if (effect === null || sigma === null) return [];
+  if (effect === null || effect.perRound.length < 3) return [];
+  const sigma = robustSigma(effect.perRound);
   return [
     {
       label: 'noise',

@@ -55,15 +55,16 @@ test('a simulated run is offered', async (t) => {
   });
 });
 
-test('borrowed evidence is offered', async (t) => {
-  const { input, run } = await honest(await attacked(t));
-  run.kind = 'borrowed';
-  await tryDecide(t, input, 'not-matched', {
-    module: 'gate/judge-run',
-    guard: '!mayGate(kind)',
-    instead: 'false',
+for (const kind of ['borrowed', 'directional'] as const)
+  test(`${kind} evidence is offered`, async (t) => {
+    const { input, run } = await honest(await attacked(t));
+    run.kind = kind;
+    await tryDecide(t, input, 'not-matched', {
+      module: 'gate/judge-run',
+      guard: '!mayGate(kind)',
+      instead: 'false',
+    });
   });
-});
 
 test('a session that shows a failed cell is broken off, and another one put after it', async (t) => {
   const { input, run } = await honest(await attacked(t));

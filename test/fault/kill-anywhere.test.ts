@@ -128,7 +128,7 @@ async function session(random: () => number, tally: Tally): Promise<void> {
       // The kill came between the seal and the exit: there is nothing to go on with.
       if (existsSync(home.path('run', MANIFEST_FILE))) break;
       // Half of the time at once, so that engines and guards are still on their way out.
-      if (random() < 0.5) await sleep(100);
+      if (random() < 0.5) await nothingRunsOf(home);
     }
     await assertWhole(home, kills);
     tally.lost += lostLaunches(home.journal()).length;

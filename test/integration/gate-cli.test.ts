@@ -122,6 +122,41 @@ test('folders and files are named one after the other, or each by an option of i
   }
 });
 
+test('what compare and history print of runs that pass is no evidence, and is refused by its path', async () => {
+  const runs = empty('passing');
+  const one = await site.run('../passing/one', { startedAt });
+  const two = await site.run('../passing/two', {
+    startedAt,
+    alterPlan: (plan) => {
+      plan.session = 'fixture-2';
+    },
+  });
+  const gateOf = (folder: string) =>
+    inRepository('gate', '--head', site.head, '--manifests', folder, '--json');
+  assert.equal((await gateOf(runs)).exitCode, 0);
+
+  const printed = empty('printed');
+  for (const [name, command] of [
+    ['compare', ['compare', one, two]],
+    ['history', ['history', '--runs', runs, '--machine', 'all']],
+  ] as const) {
+    const { stdout } = await inRepository(...command, '--json');
+    assert.equal(JSON.parse(stdout).evidence, 'directional');
+    mkdirSync(join(printed, name));
+    writeFileSync(join(printed, name, 'verdict.json'), stdout);
+    const asFile = await gateOf(join(printed, name, 'verdict.json'));
+    assert.equal(asFile.exitCode, 64, asFile.stdout);
+    assert.match(asFile.stderr.replaceAll(/\s/g, ''), new RegExp(`thereisnofolder.*printed/${name}/verdict`));
+  }
+  const { exitCode, stdout } = await gateOf(printed);
+  assert.equal(exitCode, 16, stdout);
+  const { evidence } = gateDecisionSchema.parse(JSON.parse(stdout));
+  assert.deepEqual(
+    evidence.map(({ path, counts, reasons }) => [path, counts, reasons.map(({ code }) => code)]),
+    ['compare', 'history'].map((name) => [join(printed, name), false, ['not-verified']]),
+  );
+});
+
 test('rules from the working tree are taken on demand only, and told', async () => {
   site.repository.write('qualify.policy.yaml', 'schemaVersion: 1\nmachines: {}\nrequire: []\n');
   const strict = await gate('--json');

@@ -72,6 +72,7 @@ describe('a field that must be equal', () => {
       assert.ok(message.includes(field), message);
       assert.ok(message.includes(ODD), message);
       assert.ok(message.includes(classOf(field).word), message);
+      assert.ok(message.includes('another value'), message);
       if (before !== null && field !== `environment.${SWITCH}`)
         assert.ok(message.includes(short(before)), message);
     });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { binomialInterval } from '../../../src/analysis/binomial-interval.js';
 import { chiSquareCdf, chiSquareQuantile } from '../../../src/analysis/chi-square.js';
-import { medianVariance, noiseOf, requestDeviation, robustDeviation } from '../../../src/analysis/noise.js';
+import { medianVariance, noiseOf, requestDeviation } from '../../../src/analysis/noise.js';
 import { passChance, smallestMarginPercent } from '../../../src/analysis/smallest-margin.js';
-import { mean, median, sampleDeviation } from '../../../src/analysis/statistics.js';
+import { mean, median, robustSigma, sampleDeviation } from '../../../src/analysis/statistics.js';
 import { tQuantile } from '../../../src/analysis/student-t.js';
 
 const near = (actual: number, expected: number, within: number, what = ''): void =>
@@ -101,14 +101,14 @@ describe('robust deviations', () => {
     const normal = normals(11);
     for (const count of [2, 3, 4, 5, 8, 12, 20]) {
       const runs = Array.from({ length: 20_000 }, () => Array.from({ length: count }, normal));
-      near(mean(runs.map(robustDeviation)), 1, 0.02, `${count} values`);
+      near(mean(runs.map(robustSigma)), 1, 0.02, `${count} values`);
       near(sampleDeviation(runs.map(median)) ** 2 / medianVariance(count), 1, 0.05, `median of ${count}`);
     }
   });
 
   test('do not follow one slow request', () => {
     const values = [0.0, 0.001, -0.001, 0.002, -0.5];
-    assert.ok(robustDeviation(values) < 0.003);
+    assert.ok(robustSigma(values) < 0.003);
     assert.equal(requestDeviation([[1]]), null);
   });
 });

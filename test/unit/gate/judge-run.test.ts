@@ -148,7 +148,7 @@ describe('a run does not count', () => {
       plan.leftOut = ['2048/32'];
     },
     'not-matched': (_, run) => {
-      run.kind = 'borrowed';
+      run.kind = 'directional';
     },
     'dirty-tree': (_, { statement }) => {
       const revision = statement.predicate.arms[1]?.build?.revision;
