@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sha256 } from '../../../src/digest.js';
 import { gatherConditions } from '../../../src/machine/conditions.js';
-import { auxiliaryVector, engineStat, socketTable, statLine } from '../../fixtures/machine-files.js';
+import {
+  auxiliaryVector,
+  engineStat,
+  machineFiles,
+  socketTable,
+  statLine,
+} from '../../fixtures/machine-files.js';
 import { found, MadeUpMachine, type Row } from '../../fixtures/made-up-machine.js';
 import { removeFolder } from '../../support/folder.js';
 import { scratchRoot } from '../../support/scratch-root.js';
@@ -259,6 +265,37 @@ test("Intel's word for boost is the inverse, and is asked for where there is no 
     const alone = rows({ 'cpu.boost': '1' });
     assert.deepEqual(await found(machine, alone, read), alone);
   });
+});
+
+test('what can be one of two words is the other at first', async () => {
+  const conditions = await read();
+  assert.equal(conditions['system.powerSource'], 'mains');
+  assert.equal(conditions['system.container'], 'false');
+});
+
+test('a machine without graphics processors says so', async () => {
+  const card = Object.keys(machineFiles).filter((path) => /^\/sys\/class\/drm|nvidia\/gpus/.test(path));
+  await machine.during(
+    card.map((path) => [path, null]),
+    async () => {
+      const conditions = await read();
+      assert.equal(conditions['gpu.list'], 'none');
+      assert.equal(conditions['gpu.memory'], null);
+    },
+  );
+});
+
+test('every sensor and zone of a CPU is known by its name', async () => {
+  const named = ['coretemp', 'k10temp', 'zenpower', 'cpu_thermal'].map(
+    (name): Row => ['/sys/class/hwmon/hwmon1/name', name, { 'start.temperature': '88.0' }],
+  );
+  assert.deepEqual(await found(machine, named, read), named);
+  const zones = ['cpu-thermal', 'x86_pkg_temp', 'soc_thermal'].map(
+    (type): Row => ['/sys/class/thermal/thermal_zone1/type', type, { 'start.temperature': '99.0' }],
+  );
+  await machine.during([['/sys/class/thermal/thermal_zone1/temp', '99000']], async () =>
+    assert.deepEqual(await found(machine, zones, read), zones),
+  );
 });
 
 test('limits are read of control groups of the first version', async () => {

@@ -48,7 +48,9 @@ const heat: Row[] = [
   [`${HWMON}/hwmon2/temp2_input`, '99500', { temperatureC: 99.5 }],
   [`${HWMON}/hwmon2/temp1_max`, '99000', {}],
   [`${HWMON}/hwmon1/temp1_input`, '99000', {}],
-  [`${HWMON}/hwmon1/name`, 'k10temp', { temperatureC: 88 }],
+  ...['coretemp', 'k10temp', 'zenpower', 'cpu_thermal'].map(
+    (name): Row => [`${HWMON}/hwmon1/name`, name, { temperatureC: 88 }],
+  ),
   // No sensor of the CPU answers: the firmware is asked.
   [`${HWMON}/hwmon2/name`, 'nvme', { temperatureC: 60 }],
   ['/sys/class/thermal/thermal_zone0/temp', '99000', {}],
