@@ -8,11 +8,9 @@ import { newHome } from '../support/run-cli.js';
 
 async function newHost(t: TestContext, ...args: string[]): Promise<Host> {
   const model = fakeModel();
+  t.after(() => model.remove());
   const host = await startHost(['--model', model.path, '--threads', '2', ...args]);
-  t.after(async () => {
-    await host.stop();
-    model.remove();
-  });
+  t.after(() => host.stop());
   return host;
 }
 
@@ -22,17 +20,19 @@ const times = async (host: Host): Promise<Record<string, number>> => {
 };
 
 describe('the engine host', () => {
-  test('takes at least the planted share longer by both clocks, and says so', async (t) => {
+  test('takes the planted share longer by both clocks, of CPU time no more, and says so', async (t) => {
     const host = await newHost(t, '--plant-slowdown', '50');
     const slowed = await times(host);
-    // What the fake claims, and half as much again: the rest is what it really took beyond that.
-    for (const [name, least] of Object.entries({
-      prompt_ms: 6,
-      prompt_cpu_ms: 12,
-      predicted_ms: 3,
-      predicted_cpu_ms: 6,
-    })) {
-      assert.ok((slowed[name] ?? 0) >= least, `${name} ${slowed[name]}`);
+    // What the fake claims, and half as much again. By the wall it may take longer, where others work; each of two threads
+    // stops at the first look at its clock that finds its part done, of looks less than 0.05 ms apart.
+    for (const [name, least, most] of [
+      ['prompt_ms', 6, Number.POSITIVE_INFINITY],
+      ['prompt_cpu_ms', 12, 12.1],
+      ['predicted_ms', 3, Number.POSITIVE_INFINITY],
+      ['predicted_cpu_ms', 6, 6.1],
+    ] as const) {
+      const ms = slowed[name] ?? 0;
+      assert.ok(ms >= least && ms <= most, `${name} ${ms}`);
     }
     const props = JSON.parse((await host.get('/props')).text);
     assert.equal(props.planted_slowdown_percent, 50);

@@ -139,17 +139,6 @@ describe('qualify run', () => {
     assert.equal(home.verdict().cells[0]?.comparisons[0]?.detail, 'beyond-budget');
   });
 
-  test('goes on to the next look with what is undecided, and stops when nothing is', async (t) => {
-    const home = newHome(t);
-    const result = await home.run('run', home.fakeMatrix({}, { looks: [6, 8] }), '--out', 'run');
-    assert.equal(result.exitCode, 0, result.stderr);
-    const looks = home.journal().filter((entry) => entry.kind === 'look');
-    assert.deepEqual(
-      looks.map(({ rounds, undecided }) => [rounds, undecided]),
-      [[6, []]],
-    );
-  });
-
   test('prints verdict.json with --json, byte for byte, and nothing else on stdout', async (t) => {
     const home = newHome(t);
     const result = await home.run('run', home.fakeMatrix(), '--out', 'run', '--rounds', '1', '--json');

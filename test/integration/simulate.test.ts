@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { harnessFolder } from '../../src/harness.js';
+import type { Entry } from '../../src/journal/entries.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { replaySimulation } from '../../src/manifest/replay-simulation.js';
 import { builtInPath } from '../../src/matrix/built-in.js';
@@ -20,6 +21,13 @@ function twoCells(home: Home): string {
   writeFileSync(home.path('two.yaml'), lines.join('\n'));
   return home.path('two.yaml');
 }
+
+/** The cells that a launch was asked, each once, in order. */
+const cellsAsked = (entries: readonly Entry[], launch: string): string[] => [
+  ...new Set(
+    entries.flatMap((entry) => (entry.kind === 'sample' && entry.launch === launch ? [entry.cell] : [])),
+  ),
+];
 
 /** The same by option: no verdict on the matrix then. */
 const FEW = ['--cell', '401/512', '--cell', '256+32'];
@@ -61,25 +69,45 @@ describe('qualify simulate', () => {
 
   test('passes what does not differ on a bad machine, and says which noise it had', async (t) => {
     const home = newHome(t);
-    const noise = ['--drift', '-4%', '--second-slot', '-0.5', '--slow-hits', '3%:8%', '--cv', '0.3'];
-    const result = await home.run(
-      'simulate',
-      twoCells(home),
-      ...noise,
-      '--seed',
-      'a',
-      '--out',
-      'run',
-      '--json',
-    );
+    const noise = [
+      ...['--cv', '0.3', '--launch-cv', '0.1%', '--drift', '-4%', '--walk', '0.05', '--step', '1.5%'],
+      ...['--warmup-ramp', '2', '--second-slot', '-0.5', '--slow-hits', '3%:8%'],
+    ];
+    const flags = [...noise, '--seed', 'a', '--out', 'run', '--json'];
+    const result = await home.run('simulate', twoCells(home), ...flags);
     assert.equal(result.exitCode, 0, result.stderr);
-    const { simulation } = planOf(home, 'run');
-    assert.ok(simulation);
-    const { driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent } = simulation;
-    assert.deepEqual(
-      [driftPercent, secondSlotPercent, slowHitShare, slowHitPercent, cvPercent],
-      [-4, -0.5, 0.03, 8, 0.3],
+    const { tokensPerSecond: _ofTheMatrix, ...told } = planOf(home, 'run').simulation ?? {};
+    assert.deepEqual(told, {
+      ...{ cvPercent: 0.3, launchCvPercent: 0.1, driftPercent: -4, walkPercent: 0.05, stepPercent: 1.5 },
+      ...{ warmupRampPercent: 2, secondSlotPercent: -0.5, slowHitShare: 0.03, slowHitPercent: 8 },
+    });
+  });
+
+  test('goes on with the cell that a look left open, with that one alone, and stops when none is', async (t) => {
+    const home = newHome(t);
+    const text = readFileSync(twoCells(home), 'utf8')
+      .replace('looks: [6, 12, 18, 24]', 'looks: [6, 8, 10]\n  nullRounds: 0')
+      .replace('prefill: 2, decode: 2', 'prefill: 20, decode: 0.1');
+    writeFileSync(home.path('open.yaml'), text);
+    const flags = ['--seed', 'SEED', '--out', 'run'];
+    const { exitCode, stderr } = await home.run('simulate', home.path('open.yaml'), ...flags);
+    const entries = home.journal();
+    const looks = entries.flatMap((entry) =>
+      entry.kind === 'look' ? [[entry.rounds, entry.undecided]] : [],
     );
+    assert.deepEqual(looks, [
+      [6, ['256+32']],
+      [8, []],
+    ]);
+    const asked = entries.flatMap((entry) =>
+      entry.kind === 'launch' ? [cellsAsked(entries, entry.launch)] : [],
+    );
+    const both = Array.from({ length: 12 }, () => ['401/512', '256+32']);
+    const open = Array.from({ length: 4 }, () => ['256+32']);
+    assert.deepEqual(asked, [...both, ...open]);
+    assert.equal(exitCode, 0, stderr);
+    const verified = await home.run('verify', 'run');
+    assert.equal(verified.exitCode, 0, verified.stderr);
   });
 
   test('gives the same times for the same seed, whatever the machine does meanwhile', async (t) => {

@@ -11,13 +11,26 @@ import type { Spin } from './spinner.js';
 /** Counter of completions that were slowed down. */
 const PLANTED_COUNTER = 'planted.slowdown';
 
-interface Times {
+/** Milliseconds: of the clock on the wall, and of CPU time by all threads together. */
+export interface Times {
   wallMs: number;
   cpuMs: number;
 }
 
+/** What takes the time that is added. `take` answers what it really took. */
+export interface TimeTaker {
+  take(times: Times): Promise<Times>;
+  close(): void;
+}
+
+/** What each of `threads` is asked for, so that all together take the times, from `beganNs` of the monotonic clock on. */
+export const spinOf = ({ wallMs, cpuMs }: Times, beganNs: bigint, threads: number): Spin => ({
+  cpuMs: cpuMs / threads,
+  untilNs: beganNs + BigInt(Math.round(wallMs * 1e6)),
+});
+
 /** As many threads as the engine computes on, so that CPU time grows by the same share as wall time. */
-class Spinners {
+class Spinners implements TimeTaker {
   readonly #workers: Worker[];
 
   constructor(threads: number) {
@@ -27,12 +40,9 @@ class Spinners {
   }
 
   /** Keeps all of them busy. Answers what it really took: on a machine that others use it may be more. */
-  async take({ wallMs, cpuMs }: Times): Promise<Times> {
+  async take(times: Times): Promise<Times> {
     const began = process.hrtime.bigint();
-    const spin: Spin = {
-      cpuMs: cpuMs / this.#workers.length,
-      untilNs: began + BigInt(Math.round(wallMs * 1e6)),
-    };
+    const spin = spinOf(times, began, this.#workers.length);
     const used = await Promise.all(
       this.#workers.map(async (worker): Promise<number> => {
         const answered = once(worker, 'message');
@@ -56,13 +66,13 @@ class Spinners {
 export class SlowedEngine implements NativeEngine {
   readonly #engine: NativeEngine;
   readonly #share: number;
-  readonly #spinners: Spinners;
+  readonly #spinners: TimeTaker;
   #slowed = 0;
 
-  constructor(engine: NativeEngine, percent: number) {
+  constructor(engine: NativeEngine, percent: number, spinners: TimeTaker = new Spinners(engine.threads)) {
     this.#engine = engine;
     this.#share = percent / 100;
-    this.#spinners = new Spinners(engine.threads);
+    this.#spinners = spinners;
   }
 
   get vocabulary(): number {

@@ -15,16 +15,18 @@ const decision: Plan['decision'] = {
 const rounds = fc.array(fc.double({ min: -0.5, max: 0.5, noNaN: true }), { minLength: 6, maxLength: 24 });
 const near = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
+/** Quantiles of Student t with 5 degrees of freedom at 1 - .0194 and at the power .8: the density integrated elsewhere. */
+const [t9806, t8] = [2.7822214746, 0.9195437802];
+
 test('t bounds of six rounds are those of the formula', () => {
-  // mean 0.01, sd 0.01, t(0.9806, 5) = 2.7645...: computed by bisection of the density elsewhere.
+  // Mean 0.01.
   const values = [-0.001, 0.021, 0.01, 0.01, 0, 0.02];
   const effect = logEffect(values, decision);
   near(effect.centre, 0.01);
   const sd = Math.sqrt(values.reduce((sum, v) => sum + (v - 0.01) ** 2, 0) / 5);
   assert.ok(effect.t);
   const quantile = ((effect.t.upper - 0.01) * Math.sqrt(6)) / sd;
-  // qt(0.9806, 5) lies between qt(0.98, 5) = 2.756509 and qt(0.981, 5) = 2.800... .
-  assert.ok(quantile > 2.756509 && quantile < 2.81, `${quantile}`);
+  assert.ok(Math.abs(quantile - t9806) < 1e-9, `${quantile}`);
   near(effect.t.upper - 0.01, 0.01 - effect.t.lower);
 });
 
@@ -101,14 +103,26 @@ test('a common factor moves centre and bounds alike', () => {
   );
 });
 
-test('more noise detects less, and asks for more rounds', () => {
-  const spread = (size: number): number[] => [1, -1, 1, -1, 1, -1].map((sign) => sign * size);
-  const [quiet, loud] = [logEffect(spread(0.005), decision), logEffect(spread(0.03), decision)];
-  const [little, much] = [minimumDetectablePercent(quiet), minimumDetectablePercent(loud)];
-  assert.ok(little !== null && much !== null && little < much);
-  const margin = Math.log(0.98);
-  const [few, many] = [roundsStillNeeded(quiet, margin), roundsStillNeeded(loud, margin)];
-  assert.ok(few !== null && many !== null && few <= many && many > 2, `${few}, ${many}`);
+/** Six rounds about no effect, of the standard deviation `size` times the root of 6/5. */
+const spread = (size: number): number[] => [1, -1, 1, -1, 1, -1].map((sign) => sign * size);
+
+test('what six rounds can see is t at the level and t at the power, times their standard error', () => {
+  for (const size of [0.005, 0.03]) {
+    const standardError = (size * Math.sqrt(6 / 5)) / Math.sqrt(6);
+    const expected = 100 * (1 - Math.exp(-(t9806 + t8) * standardError));
+    const percent = minimumDetectablePercent(logEffect(spread(size), decision));
+    assert.ok(percent !== null && Math.abs(percent - expected) < 1e-7, `${percent} is not ${expected}`);
+  }
+});
+
+test('the rounds still needed are the fewest, by pairs, whose bound clears the margin', () => {
+  // t(.9806, n - 1) / sqrt(n) is .8972, .7643 and .6771 at n = 8, 10 and 12; 2 % are .0202 away, which is .9221 standard
+  // deviations of the first, .7377 of the second.
+  for (const [size, more] of [
+    [0.02, 2],
+    [0.025, 6],
+  ] as const)
+    assert.equal(roundsStillNeeded(logEffect(spread(size), decision), Math.log(0.98)), more);
 });
 
 test('a centre on the margin is never decided', () => {
