@@ -226,6 +226,7 @@ const processes: Row[] = [
     },
   ],
   ['/proc/4243/stat', statLine(4243, 'worker', { 5: 4243 }), { 'start.processes': '1' }],
+  ['/proc/4243/stat', { piece: ') S ', by: ') Z ' }, { 'start.processes': '1' }],
 ];
 
 const tables = { cpus, memory, kernel, sensors, gpus, groups, processes };
@@ -298,6 +299,14 @@ test('every sensor and zone of a CPU is known by its name', async () => {
   );
 });
 
+test('every policy of the scheduler has its name', async () => {
+  const names = ['other', 'fifo', 'rr', 'batch', 'iso', 'idle', 'deadline', 'ext'];
+  for (const [policy, name] of names.entries())
+    await machine.during([['/proc/4242/stat', engineStat({ 41: policy })]], async () =>
+      assert.equal((await read())['process.scheduler'], name),
+    );
+});
+
 test('limits are read of control groups of the first version', async () => {
   const inVersion1: [string, string][] = [
     ['/proc/4242/cgroup', '3:cpu,cpuacct:/a\n2:cpuset:/b\n1:memory:/c\n0::/slice/engine\n'],
@@ -327,6 +336,15 @@ test('the process that listens is the one whose scheduling is told', async () =>
       ['/proc/4242/fd/3', { link: '/dev/null' }],
       ['/proc/4243/fd/3', { link: 'socket:[4711]' }],
     ],
-    async () => assert.equal((await read())['process.cpus'], '1'),
+    async () => {
+      assert.equal((await read())['process.cpus'], '1');
+      await machine.during(
+        [
+          ['/proc/4242/net/tcp', null],
+          ['/proc/4242/net/tcp6', socketTable(4711)],
+        ],
+        async () => assert.equal((await read())['process.cpus'], '1', 'a socket of IPv6'),
+      );
+    },
   );
 });

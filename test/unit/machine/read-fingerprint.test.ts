@@ -26,6 +26,17 @@ test('a file of the machine that is changed alone changes its field of the finge
     ['/etc/os-release', 'PRETTY_NAME=Another', { 'system.distribution': 'Another' }],
     ['/.dockerenv', '', { 'system.container': true }],
     ['/proc/cpuinfo', 'flags\t: sse4_2 avx2 f16c\n', { 'cpu.features.1': 'f16c', 'cpu.features.2': 'avx2' }],
+    [
+      '/proc/cpuinfo',
+      'flags\t: fpu sse4_2 avx2 avx_vnni avx512f avx512bw avx512vl avx512_vnni avx512_fp16\n',
+      {
+        'cpu.features.2': 'avx_vnni',
+        'cpu.features.3': 'avx512f',
+        'cpu.features.4': 'avx512bw',
+        'cpu.features.5': 'avx512vl',
+        'cpu.features.6': 'avx512_vnni',
+      },
+    ],
     ['/sys/fs/cgroup/cpu.max', '50000 100000', { 'cpu.quota': '50000 100000' }],
     [`${CPU}/cpu0/cpufreq/scaling_governor`, 'powersave', { 'cpu.governor': 'powersave' }],
     [`${CPU}/cpu0/cpufreq/energy_performance_preference`, 'power', { 'cpu.energyPreference': 'power' }],
@@ -41,6 +52,19 @@ test('a file of the machine that is changed alone changes its field of the finge
     ],
     ['/sys/kernel/mm/transparent_hugepage/defrag', '[always]', {}],
     [`${CARD}/vendor`, '0x8086', { 'gpus.0.vendor': '0x8086' }],
+    // A card of NVIDIA is told once, by its driver.
+    [
+      `${CARD}/vendor`,
+      '0x10de',
+      {
+        'gpus.0.vendor': '0x10de',
+        'gpus.0.device': '0000:41:00.0',
+        'gpus.0.name': 'NVIDIA X',
+        'gpus.1.vendor': undefined,
+        'gpus.1.device': undefined,
+        'gpus.1.name': undefined,
+      },
+    ],
     [`${CARD}/device`, '0x1', { 'gpus.0.device': '0x1' }],
     [`${CARD}/product_name`, 'B card', { 'gpus.0.name': 'B card' }],
     [NVIDIA, { piece: 'NVIDIA X', by: 'NVIDIA Y' }, { 'gpus.1.name': 'NVIDIA Y' }],
