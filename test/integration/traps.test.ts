@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
 import type { Verdict } from '../../src/verdict/schema.js';
@@ -71,7 +72,8 @@ async function walkInto(
   trap: Trap,
   tries = TRIES,
 ): Promise<{ home: Home; result: CliResult; verdict: Verdict }> {
-  const home = newHome(t);
+  // Where scratch is in memory, no page of it comes from a disk.
+  const home = newHome(t, trap.needs === 'disk' ? tmpdir() : undefined);
   const result = await home.run(...(await commandOf(t, home, trap)));
   const verdict = home.verdict();
   const busy = verdict.reasons.some(({ code }) => code === 'clocks-contradict');
