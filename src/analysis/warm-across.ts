@@ -19,14 +19,18 @@ const prefillRate = ({ answer }: Sample, clock: Clock): number | null =>
 interface Paces {
   /** Of the last warm-up, whose prompt is new in every launch. */
   novel: number;
-  /** Of the fastest warm-up. */
-  fastestNovel: number;
+  /** Of the fastest warm-up of which the client saw no other; null when there is none. */
+  fastestNovel: number | null;
   /**
    * Of the samples: the median, or the first where that is lower. What is remembered is fast at once, what is still warming up
    * becomes it.
    */
   samples: number;
 }
+
+/** Whether the time that an answer claims is at least half of what its client waited. */
+const wasSeen = ({ answer: { promptMs, predictedMs, clientMs } }: Sample): boolean =>
+  2 * ((promptMs ?? 0) + (predictedMs ?? 0)) >= clientMs;
 
 /** Null when a warm-up or all samples are missing. */
 export const pacesOf = (launch: Launch, cell: PlannedCell, clock: Clock): Paces | null =>
@@ -35,12 +39,14 @@ export const pacesOf = (launch: Launch, cell: PlannedCell, clock: Clock): Paces 
 const paces = { wall: new PerLaunch<Paces | null>(), cpu: new PerLaunch<Paces | null>() };
 
 function findPaces(launch: Launch, cell: PlannedCell, clock: Clock): Paces | null {
-  const warmups = samplesOf(launch, cell.id, 'warmup').map((warmup) => prefillRate(warmup, clock));
-  const novel = warmups.at(-1) ?? null;
+  const warmups = samplesOf(launch, cell.id, 'warmup');
+  const last = warmups.at(-1);
+  const novel = last === undefined ? null : prefillRate(last, clock);
   const rates = samplesOf(launch, cell.id, 'sample').flatMap((sample) => prefillRate(sample, clock) ?? []);
   const [first] = rates;
   if (novel === null || first === undefined) return null;
-  const fastestNovel = Math.max(...warmups.filter((rate) => rate !== null));
+  const believed = warmups.filter(wasSeen).flatMap((warmup) => prefillRate(warmup, clock) ?? []);
+  const fastestNovel = believed.length === 0 ? null : Math.max(...believed);
   return { novel, fastestNovel, samples: Math.min(first, median(rates)) };
 }
 
@@ -52,7 +58,7 @@ interface Gain {
   /** Rate of the samples over that of the new prompt before them. */
   gain: number;
   samples: number;
-  fastestNovel: number;
+  fastestNovel: number | null;
 }
 
 /** What the session's first launch gained over its warm-up is warming up, and excuses as much later, up to a factor. */
@@ -60,9 +66,15 @@ function excused({ gain }: Gain): number {
   return Math.min(Math.max(0, gain), Math.log(limits.warmUpFactor));
 }
 
+/** How fast an arm is at what is new: in its second fastest launch, since one can be a slip of a clock, or else in its only one. */
+function coldPace(launches: readonly Gain[]): number {
+  const paces = launches.flatMap(({ fastestNovel }) => fastestNovel ?? []).sort((a, b) => b - a);
+  return paces[1] ?? paces[0] ?? Number.NEGATIVE_INFINITY;
+}
+
 /**
  * Arms whose later launches gain over their warm-ups what the session's first launch of the cell did not: half of them or more. Only
- * gains over the fastest of the arm's new prompts count: two warm-ups of a few milliseconds leave some processes half awake (threads
+ * gains over the pace at which the arm computes what is new count: two warm-ups of a few milliseconds leave some processes half awake (threads
  * not yet apart on their cores), and then their samples outrun them; but that the arm can be as fast cold, other launches show. What
  * is remembered, no new prompt comes near to.
  */
@@ -71,17 +83,16 @@ export function warmAcrossLaunches(cell: PlannedCell, launches: readonly Launch[
   const gains = inOrder.flatMap((launch): Gain[] => {
     const found = pacesOf(launch, cell, clock);
     if (found === null) return [];
-    const [samples, fastestNovel] = [Math.log(found.samples), Math.log(found.fastestNovel)];
-    return [{ arm: launch.arm, gain: Math.log(found.samples / found.novel), samples, fastestNovel }];
+    const fastestNovel = found.fastestNovel === null ? null : Math.log(found.fastestNovel);
+    const gain = Math.log(found.samples / found.novel);
+    return [{ arm: launch.arm, gain, samples: Math.log(found.samples), fastestNovel }];
   });
   const [first, ...later] = gains;
   if (first === undefined) return [];
   return [...new Set(later.map(({ arm }) => arm))].flatMap((arm) => {
     const own = later.filter((launch) => launch.arm === arm);
     const allowed = Math.log1p(own.length < 3 ? limits.warmGainOfFew : limits.warmGain);
-    const cold = Math.max(
-      ...gains.filter((launch) => launch.arm === arm).map((launch) => launch.fastestNovel),
-    );
+    const cold = coldPace(gains.filter((launch) => launch.arm === arm));
     const beyond = own
       .filter(({ gain, samples }) => gain > excused(first) + allowed && samples > cold + allowed)
       .map(({ gain }) => gain);

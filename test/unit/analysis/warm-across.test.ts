@@ -116,11 +116,32 @@ describe('samples that outrun the new prompt of a warm-up', () => {
   test('are borne in fewer than half of the launches: those are hiccups of the warm-up', () =>
     borne(faster(3, ({ launch }) => ['r1-head', 'r3-head'].includes(launch))));
 
-  test('are borne where the arm computed as fast what was new, in another launch: those were half awake', () => {
-    const halfAwake = (but: string): JournalOptions =>
-      faster(0.6, ({ launch }) => launch !== first && launch !== but, 'warmup');
-    refused(verdictOf(plan, halfAwake('')));
-    borne(halfAwake(second));
+  describe('where the arm computed as fast what was new in other launches, so that these were half awake,', () => {
+    const awake = plan.arms.flatMap(({ name }) =>
+      launches.filter((launch) => launch.endsWith(`-${name}`)).slice(0, 2),
+    );
+    const halfAwake = (but: readonly string[]): JournalOptions =>
+      faster(0.6, ({ launch }) => launch !== first && !but.includes(launch), 'warmup');
+
+    test('are borne', () => borne(halfAwake(awake)));
+
+    test('are refused where it was one launch: a slip of a clock', () => {
+      refused(verdictOf(plan, halfAwake([second])));
+      refused(verdictOf(plan, halfAwake([])));
+    });
+
+    test('are refused where the client waited for what the engine says to have computed so fast', () => {
+      const { alter } = halfAwake(awake);
+      const waited: JournalOptions = {
+        alter: (draft) => {
+          const altered = alter?.(draft) ?? null;
+          return altered?.kind === 'sample' && altered.purpose === 'warmup' && awake.includes(altered.launch)
+            ? { ...altered, answer: { ...altered.answer, clientMs: 3 * altered.answer.clientMs } }
+            : altered;
+        },
+      };
+      refused(verdictOf(plan, waited));
+    });
   });
 
   test('are looked for in the prefill of a cell that times decoding', () => {
