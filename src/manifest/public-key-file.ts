@@ -9,7 +9,13 @@ const MOST_BYTES = 64 * 1024;
 /** Reads a `.pub.pem` or `.pub` file. @throws ERR_QUALIFY_KEY_FILE (exit 64) when it cannot be read, or holds no key that is used */
 export async function readPublicKey(path: string): Promise<PublicKey> {
   const bytes = readBounded(path, MOST_BYTES, (why, cause) =>
-    unusable(path, `the key ${path} ${why}`, cause),
+    unusable(
+      path,
+      path.startsWith('SHA256:')
+        ? `${path} is neither a fingerprint (SHA256: and 43 characters) nor a file`
+        : `the key ${path} ${why}`,
+      cause,
+    ),
   );
   const text = bytes.toString('utf8');
   try {

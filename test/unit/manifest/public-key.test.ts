@@ -11,7 +11,9 @@ import {
   publicKeyFromRaw,
   sshLine,
 } from '../../../src/manifest/public-key.js';
+import { readPublicKey } from '../../../src/manifest/public-key-file.js';
 import { scratchFolder } from '../../support/folder.js';
+import { refusal } from '../../support/refusal.js';
 
 const SPKI_PREFIX = '302a300506032b6570032100';
 const P = 2n ** 255n - 19n;
@@ -141,4 +143,10 @@ test('refuses an OpenSSH line whose blob is cut, lengthened or of another type',
       /well-formed|holds 31 bytes|33 bytes/,
     );
   }
+});
+
+test('a fingerprint that is cut short is told as that, and not as a file that is missing', async () => {
+  const { code, message } = await refusal(readPublicKey('SHA256:cut'));
+  assert.equal(code, 'ERR_QUALIFY_KEY_FILE');
+  assert.match(message, /^SHA256:cut is neither a fingerprint/);
 });
