@@ -31,7 +31,7 @@ import { leaveNothingBehind } from './leave-nothing.js';
 import { record, untilEnd } from './record.js';
 import { commitsOf, sameBuilds, sameModel } from './same-builds.js';
 import type { SessionOptions, SessionResult } from './session.js';
-import { readUnfinishedRun, type UnfinishedRun } from './unfinished-run.js';
+import { readUnfinishedRun, requirePlan, type UnfinishedRun } from './unfinished-run.js';
 
 interface ResumeOptions
   extends Pick<SessionOptions, 'repository' | 'wait' | 'onWaited' | 'progress' | 'signal'> {
@@ -51,33 +51,39 @@ const CONCLUSIONS = [
 ] as const;
 
 /**
- * Resumes a run and brings it to its end.
- * @throws QualifyError when it could not go on, and then the run is as it was; see `readUnfinishedRun` and `same-builds.ts`.
+ * Resumes a run and brings it to its end. The lock of its folder is held from before it is read, also while others have the machine.
+ * @throws QualifyError when it could not go on, and then the run is as it was: `ERR_QUALIFY_LOCKED` (exit 15) while another process writes
+ * the run or has the machine, unless `wait`; see `readUnfinishedRun` and `same-builds.ts`.
  */
 export async function resumeSession(options: ResumeOptions): Promise<SessionResult> {
   leaveNothingBehind();
   const { runFolder, signal, wait } = options;
   const { progress, phase } = withPhase(options.progress);
-  const { plan } = await readUnfinishedRun(runFolder);
-  const { created: keyCreated } = await prepareSigningKey();
-  const asked = { what: `session ${plan.session}`, phase, wait, onWait: progress.note, signal };
-  const asksAt = performance.now();
-  const lock = await takeMachineLock(asked).finally(() =>
-    options.onWaited?.((performance.now() - asksAt) / 1000),
-  );
-  let folderLock: MachineLock | null = null;
+  const asked = { phase, wait, onWait: progress.note, signal };
+  const timed = (taken: Promise<MachineLock>): Promise<MachineLock> => {
+    const asksAt = performance.now();
+    return taken.finally(() => options.onWaited?.((performance.now() - asksAt) / 1000));
+  };
+  // A session takes the lock of its folder before it writes the plan: a folder without one is left to it.
+  await requirePlan(runFolder);
+  const folderLock = await timed(takeFolderLock(runFolder, { what: 'qualify resume', ...asked }));
   try {
-    folderLock = await takeFolderLock(runFolder, asked);
-    for (const folder of await removeStaleWorktrees())
-      progress.note(`removed the worktree ${folder} of a killed session`);
-    await endLeftOver(plan.session);
-    // Again, as the session may have gone on while we waited.
+    // Not before: while a session writes, its journal may be read without a launch whose evidence is there a moment later.
     const run = await readUnfinishedRun(runFolder);
-    const failure = await goOn(run, { ...options, progress });
-    return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
+    const { session } = run.plan;
+    const { created: keyCreated } = await prepareSigningKey();
+    const lock = await timed(takeMachineLock({ what: `session ${session}`, ...asked }));
+    try {
+      for (const folder of await removeStaleWorktrees())
+        progress.note(`removed the worktree ${folder} of a killed session`);
+      await endLeftOver(session);
+      const failure = await goOn(run, { ...options, progress });
+      return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
+    } finally {
+      await lock.release();
+    }
   } finally {
-    await folderLock?.release();
-    await lock.release();
+    await folderLock.release();
   }
 }
 

@@ -48,16 +48,21 @@ export interface UnfinishedRun {
   lost: string | null;
 }
 
+/** Lets a folder pass that has a plan. @throws QualifyError `ERR_QUALIFY_NO_RUN` (exit 64) */
+export async function requirePlan(runFolder: string): Promise<void> {
+  await requireFolder(runFolder, PLAN_FILE);
+  if (await isThere(join(runFolder, PLAN_FILE))) return;
+  throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
+}
+
 /**
- * Reads a run that is to be resumed.
+ * Reads a run that is to be resumed, and that nobody writes meanwhile: whoever goes on with it holds the lock of its folder.
  * @throws QualifyError `ERR_QUALIFY_NO_RUN` and `ERR_QUALIFY_RUN_COMPLETE` (exit 64); `ERR_QUALIFY_OTHER_MACHINE` and
  * `ERR_QUALIFY_OTHER_VERSION` (14); `ERR_QUALIFY_NOT_RESUMABLE` (15); what `verifyRun` or `replayPlan` throw, for a run that does
  * not hold (16).
  */
 export async function readUnfinishedRun(runFolder: string): Promise<UnfinishedRun> {
-  await requireFolder(runFolder, PLAN_FILE);
-  if (!(await isThere(join(runFolder, PLAN_FILE))))
-    throw noRun(`${runFolder} has no ${PLAN_FILE}`, runFolder, PLAN_FILE);
+  await requirePlan(runFolder);
   const plan = parseJson(PLAN_FILE, await readRegular(runFolder, PLAN_FILE), planSchema);
   const journal = await readJournalSoFar(runFolder);
   const isSealed = await isThere(join(runFolder, MANIFEST_FILE));

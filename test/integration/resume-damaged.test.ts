@@ -14,6 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { takeFolderLock } from '../../src/machine/lock.js';
+import { eventually } from '../support/eventually.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
 /** Far more than a refusal takes; one that waits is killed. */
@@ -75,6 +77,32 @@ describe('qualify resume of a damaged run', () => {
       writeFileSync(path, `${session}\n`);
       await refused(name, 16, says);
     }
+  });
+
+  test('nothing is said of a journal that a session still writes but that it does, with exit code 15', async (t) => {
+    const name = copy(false);
+    const path = home.path(name, 'journal.jsonl');
+    const whole = readFileSync(path, 'utf8');
+    // As it is read when the session writes evidence of a launch in the meantime.
+    writeFileSync(path, `${whole.split('\n')[0]}\n`);
+    const lock = await takeFolderLock(home.path(name), { what: 'the session', wait: false });
+    t.after(() => lock.release());
+    await refused(
+      name,
+      15,
+      /The run folder \S+ is taken by pid \d+ .*the session.*code: ERR_QUALIFY_LOCKED/s,
+    );
+
+    const { child, stderr, finished } = home.start(['resume', name, '--wait']);
+    t.after(() => child.kill('SIGKILL'));
+    const waits = (): boolean => /waiting for pid \d+ .*the session/s.test(stderr());
+    await eventually(() => waits() || child.exitCode !== null, 'it waits');
+    assert.ok(waits(), stderr());
+    writeFileSync(path, whole);
+    await lock.release();
+    const { exitCode } = await finished;
+    assert.ok([11, 14].includes(exitCode ?? -1), stderr());
+    assert.equal((await home.run('verify', name)).exitCode, 0);
   });
 
   const pipe = (path: string) => execFileSync('mkfifo', [path]);
