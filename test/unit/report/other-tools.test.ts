@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mean } from 'simple-statistics';
 import { z } from 'zod';
-import { sha256 } from '../../../src/digest.js';
-import type { Entry } from '../../../src/journal/entries.js';
+import type { Entry, Revision } from '../../../src/journal/entries.js';
+import type { Plan } from '../../../src/plan/schema.js';
 import { renderBenchstat } from '../../../src/report/benchstat.js';
 import { renderCsv } from '../../../src/report/csv.js';
 import {
@@ -12,11 +12,13 @@ import {
   renderLlamaBenchJson,
   renderLlamaBenchSql,
 } from '../../../src/report/llama-bench.js';
+import { llamaBenchBuilds } from '../../../src/report/llama-bench-builds.js';
 import {
   alterAnswers,
   type JournalOptions,
   makeJournal,
   makePlan,
+  SWITCH,
   verdictOf,
 } from '../../fixtures/journal.js';
 
@@ -69,6 +71,26 @@ describe('benchstat text', () => {
     assert.doesNotMatch(renderBenchstat(refused.verdict, refused.context), /^Benchmark/m);
   });
 });
+
+/** The digits of arms, with these changes of the revision that an arm asks for. */
+function buildsOf(
+  arms: Record<string, Partial<Plan['arms'][number]>>,
+  revisions: Record<string, Partial<Revision>> = {},
+): Record<string, string> {
+  const own = Object.entries(arms).map(([name, arm]): Plan['arms'][number] => ({
+    ...{ engine: 'embedded', revision: 'worktree', switches: {}, arguments: [] },
+    ...arm,
+    name,
+  }));
+  const ofThese = { ...plan, arms: own };
+  const entries = makeJournal(ofThese, { rounds: 0 }).map(
+    (entry): Entry =>
+      entry.kind === 'build'
+        ? { ...entry, revision: { ...entry.revision, ...revisions[entry.revision.requested] } }
+        : entry,
+  );
+  return Object.fromEntries(llamaBenchBuilds({ plan: ofThese, entries }));
+}
 
 /** By what the compare script of llama.cpp joins rows of two builds. */
 const JOINED_BY = [
@@ -176,13 +198,43 @@ describe('rows of llama-bench', () => {
       for (const { speedUp } of found) assert.ok(speedUp > 1.9 && speedUp < 2.1, String(speedUp));
     });
 
-  test('have the digits of a commit for the first arm that is nothing else', () => {
-    const ofHead = (own: typeof rows) => own.find(({ arm }) => arm === 'head')?.build_commit;
-    assert.equal(first?.build_commit, 'cccccccc');
-    assert.notEqual(kinds['a commit and the same with changes'][1]?.build_commit, 'cccccccc');
-    assert.equal(ofHead(kinds['the same in the other order']), 'cccccccc');
-    assert.equal(ofHead(kinds['two commits']), 'dddddddd');
-    assert.equal(ofHead(rows), sha256(JSON.stringify(['c'.repeat(40), 'head', false])).slice(0, 8));
+  test('have the digits of a commit for an arm that is nothing else', () => {
+    // All of these have a switch.
+    for (const { build_commit } of Object.values(kinds).flat())
+      assert.doesNotMatch(String(build_commit), /^(?:c{8}|d{8})$/);
+    const builds = buildsOf({ base: {}, head: { revision: 'other' } }, { other: { commit: 'd'.repeat(40) } });
+    assert.deepEqual(builds, { base: 'cccccccc', head: 'dddddddd' });
+  });
+
+  test('have digits of what an arm is, whatever else is in its run and in which order', () => {
+    const off = { switches: { [SWITCH]: '0' } };
+    const on = { switches: { [SWITCH]: '1' } };
+    const one = buildsOf({ base: off, head: on });
+    const turned = buildsOf({ base: on, head: off });
+    assert.deepEqual([turned.base, turned.head], [one.head, one.base]);
+    assert.ok(!Object.values(one).includes('cccccccc'), JSON.stringify(one));
+    const plain = buildsOf({ base: off, head: {} });
+    assert.deepEqual(plain, { base: one.base, head: 'cccccccc' });
+    assert.deepEqual(buildsOf({ base: {}, head: off }), { base: 'cccccccc', head: one.base });
+    const others = [
+      buildsOf({ base: {}, head: { arguments: ['--x'] } }).head,
+      buildsOf({ base: {}, head: { plantedSlowdownPercent: 3 } }).head,
+      buildsOf({ base: {}, head: { telemetry: false } }).head,
+    ];
+    assert.equal(new Set([...others, ...Object.values(plain), one.head]).size, 6, others.join());
+  });
+
+  test('tell trees with changes of one commit apart in two runs', () => {
+    const ofTree = (tree: string) =>
+      buildsOf({ base: {}, head: { revision: 'other' } }, { other: { tree, dirty: true } });
+    assert.notEqual(ofTree('one').head, ofTree('two').head);
+    assert.equal(ofTree('one').head, ofTree('one').head);
+  });
+
+  test('tell the null arm from the reference that it is once more', () => {
+    const builds = buildsOf({ base: {}, head: { switches: { [SWITCH]: '0' } }, null: { control: 'null' } });
+    assert.equal(new Set(Object.values(builds)).size, 3);
+    assert.equal(builds.base, 'cccccccc');
   });
 
   test('tell which arm a build is, by name and by its place in the plan', () => {
@@ -191,7 +243,7 @@ describe('rows of llama-bench', () => {
       ['base 0', 'head 1', 'base 0', 'head 1'],
     );
     const sql = renderLlamaBenchSql(verdict, context);
-    assert.match(sql, /^-- build_commit cccccccc, build_number 0: arm base$/m);
+    assert.match(sql, new RegExp(`^-- build_commit ${first?.build_commit}, build_number 0: arm base$`, 'm'));
     assert.match(sql, new RegExp(`^-- build_commit ${second?.build_commit}, build_number 1: arm head$`, 'm'));
   });
 
