@@ -32,7 +32,10 @@ export function nextStepOf(judged: Judged, input: Input): NextStep | null {
     case 'invalid':
       if (trust.expires !== undefined && Date.parse(trust.expires) < Date.parse(decidedAt))
         return { what: `give ${source.trust} of ${base.branch} a later "expires"`, command: null };
-      return lackingTrust(judged, input) ?? again(where(requirement, lack?.machines ?? 0, input));
+      return (
+        lackingTrust(judged, input) ??
+        again(where(requirement, lack?.machines ?? 0, input) + byWhom(judged, input))
+      );
     case 'refused':
       if (cells.some(({ verdict }) => verdict === 'parity-failed'))
         return { what: `the outputs differ: ${push}`, command: null };
@@ -97,12 +100,28 @@ function waive({ requirement, result, cells }: Judged, { policy, head }: Input):
 /** What only the trust policy of the base can give a key that is in it. Nobody is advised to trust a stranger's. */
 const TRUST_CODES = ['wrong-role', 'unbound-key'];
 
-/** Where a run would count but for what the trust policy lacks: measuring again would not help. */
-function lackingTrust({ requirement, lack }: Judged, { policy, source, base }: Input): NextStep | null {
+/** Why a run does not count where it is nothing but these codes; the first run of which that is so. */
+function heldBy(
+  codes: readonly string[],
+  { requirement, lack }: Judged,
+  { policy }: Input,
+): string[] | undefined {
   const index = policy.require.indexOf(requirement);
-  const held = (lack?.near ?? [])
+  return (lack?.near ?? [])
     .map(({ against, unfit }) => [...against, ...(unfit[index] ?? [])].map(({ code }) => code))
-    .find((codes) => codes.length > 0 && codes.every((code) => TRUST_CODES.includes(code)));
+    .find((own) => own.length > 0 && own.every((code) => codes.includes(code)));
+}
+
+/** Where a run would count but that nobody knows its key: measuring with it again would not help either. */
+const byWhom = (judged: Judged, input: Input): string =>
+  heldBy([...TRUST_CODES, 'unknown-key'], judged, input) === undefined
+    ? ''
+    : `, with a key that ${input.source.trust} of ${input.base.branch} has`;
+
+/** Where a run would count but for what the trust policy lacks: measuring again would not help. */
+function lackingTrust(judged: Judged, input: Input): NextStep | null {
+  const { source, base } = input;
+  const held = heldBy(TRUST_CODES, judged, input);
   if (held === undefined) return null;
   const bound = held.includes('unbound-key') ? ' --machine ID' : '';
   return {

@@ -100,7 +100,10 @@ test('where only trust is lacking nothing is to be measured again', () => {
   const stranger = decided(good, (input) => {
     input.trust = { ...input.trust, keys: [] };
   });
-  assert.match(nextOf(stranger)?.command ?? '', /^qualify pr /);
+  assert.deepEqual(nextOf(stranger), {
+    what: 'measure the change on any, with a key that qualify.trust.json of main has',
+    command: `qualify pr --matrix matrices/fixture.yaml ${commits()}`,
+  });
   const unbound = decided(good, (input) => {
     const id = input.runs[0]?.run?.machine.id;
     input.policy = policyWith(input, { machines: { any: { ids: [id] } } });
