@@ -12,7 +12,7 @@ import { writeNew } from '../machine/write-new.js';
 import { matrixDigest } from '../matrix/digest.js';
 import { type Challenge, challengeSchema } from '../plan/challenge.js';
 import { resolveRevision } from '../revision/resolve.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { askedMatrix } from './asked-matrix.js';
 import { durationUpTo, wholeNumber } from './options.js';
 import { answer, note } from './output.js';
@@ -67,8 +67,8 @@ export function register(program: Command): void {
       await writeNew(flags.out, text);
       answer(flags.out);
       note(
-        `To answer it, by ${challenge.expiresAt}: qualify pr --challenge ${shellWord(flags.out)}` +
-          `${matrix === challenge.matrix.name ? '' : ` --matrix ${shellWord(matrix)}`}`,
+        `To answer it, by ${challenge.expiresAt}: qualify pr --challenge ${shellPath(flags.out)}` +
+          `${matrix === challenge.matrix.name ? '' : ` --matrix ${shellPath(matrix)}`}`,
       );
     });
 }

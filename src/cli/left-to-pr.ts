@@ -2,7 +2,7 @@
 import { QualifyError } from '../errors.js';
 import type { Matrix } from '../matrix/schema.js';
 import { commitAt } from '../revision/commit-at.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 
 /** Names that stand for what `qualify pr` compares, where an arm and its revision have the same one. */
 const PLACES: readonly string[] = ['base', 'head'];
@@ -49,7 +49,7 @@ export async function refuseLeftToPr(name: string, matrix: Matrix, repository: s
     {
       exit: 'usage',
       where: name,
-      hint: `Compare a change with what it is to be merged into: qualify pr --matrix ${shellWord(name)}`,
+      hint: `Compare a change with what it is to be merged into: qualify pr --matrix ${shellPath(name)}`,
     },
   );
 }

@@ -12,7 +12,7 @@ import { QualifyError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { nativeHostScript } from '../harness.js';
 import { parseCpuList } from '../matrix/cpu-list.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { requireEmbeddedBuild } from './embedded.js';
 import { requireModelFile } from './model-file.js';
 import { note } from './output.js';
@@ -118,7 +118,7 @@ function startFailure(said: string, exitCode: number | null, flags: ServeFlags):
   const name = ofCsv ? HOTNESS : /^([A-Z][A-Z0-9_]+)(?:=| is empty| needs )/.exec(message)?.[1];
   const remedy =
     name === undefined
-      ? `qualify model inspect ${shellWord(flags.model)} says whether the file is whole`
+      ? `qualify model inspect ${shellPath(flags.model)} says whether the file is whole`
       : `set ${name} to what is allowed, or leave it out`;
   return new QualifyError(
     'ERR_QUALIFY_ENGINE',

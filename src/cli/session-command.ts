@@ -14,7 +14,7 @@ import { wrap } from '../report/wrap.js';
 import type { Asked } from '../session/answer-challenge.js';
 import type { SessionProgress } from '../session/context.js';
 import { runSession, type SessionResult } from '../session/session.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { serializeVerdict } from '../verdict/serialize.js';
 import { describeError } from './describe-error.js';
 import { interruptSignal } from './interrupt.js';
@@ -133,7 +133,7 @@ function print(
   note(process.stderr.isTTY ? wrap(place, 80).join('\n') : place);
   if (failure !== null) {
     note(describeError(failure));
-    if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${shellWord(folder)}`);
+    if (mayGoOn(report.entries, failure)) note(`Go on from there: qualify resume ${shellPath(folder)}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { sha256, short } from '../digest.js';
 import { QualifyError } from '../errors.js';
 import { matrixDigest } from '../matrix/digest.js';
 import type { Matrix } from '../matrix/schema.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath, shellWord } from '../shell-word.js';
 import { policyFailed } from './policy-file.js';
 import { readRules } from './rules.js';
 import { belowRoot, type PolicyOnDisk, type Tip } from './tip.js';
@@ -25,7 +25,7 @@ export async function requireRulesOfTip(tip: Tip, file: PolicyOnDisk, matrix: Ma
     throw policyFailed(
       file.path,
       `is not the policy of ${tip.name} (sha256 ${short(own)}, there ${short(source.sha256)}): a gate would count no answer (other-challenge)`,
-      `Merge the policy first, or ask by the one that is there: git restore --source ${shellWord(tip.name)} ${shellWord(path)}`,
+      `Merge the policy first, or ask by the one that is there: git restore --source ${shellWord(tip.name)} ${shellPath(path)}`,
     );
   const digest = matrixDigest(matrix);
   if (matrices.some((required) => required.name === matrix.name && matrixDigest(required) === digest)) return;

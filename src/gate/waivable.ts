@@ -1,7 +1,7 @@
 /** Whether a waiver could ever be used by the rules of the base, before somebody signs it. Pure. */
 import { QualifyError } from '../errors.js';
 import { cellId } from '../matrix/cell-id.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { suggest } from '../suggest.js';
 import type { BaseRules } from './base-rules.js';
 import type { GateInput } from './input.js';
@@ -43,7 +43,7 @@ export function requireWaivable(
   const [against] = judgeWaiver(judged, waiver);
   if (against === undefined) return;
   const otherKey = `Sign with a key that ${source.trust} of ${base.branch} calls a maintainer (--key NAME)`;
-  const orAdded = `${otherKey}, or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${shellWord(source.trust)}`;
+  const orAdded = `${otherKey}, or have it merged there that ${signer} is one: qualify keys add KEY.pub --role maintainer --trust ${shellPath(source.trust)}`;
   const remedies: Readonly<Record<string, string>> = {
     'waiver-term': `Sign it for a shorter time: --expires ${policy.maxWaiverDays}d`,
     'policy-expired': `Have a ${source.trust} merged into ${base.branch} with a later "expires".`,

@@ -4,7 +4,7 @@ import { short } from '../digest.js';
 import { plantedText } from '../matrix/planted.js';
 import { plainText } from '../report/escape.js';
 import { labelled, wrap, wrapWhole } from '../report/wrap.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { signedPercent } from '../verdict/percent.js';
 import { verdictNames } from '../verdict/schema.js';
 import type { GoodLine } from './run-line.js';
@@ -179,7 +179,7 @@ function notes({ selection: { bad, leftOut }, machine, running }: History): stri
         plainText(
           running.has(folder)
             ? `${folder} is still running.`
-            : `${folder} did not come to its end. To go on: qualify resume ${shellWord(folder)}`,
+            : `${folder} did not come to its end. To go on: qualify resume ${shellPath(folder)}`,
         ),
         width,
       ),

@@ -12,7 +12,7 @@ import { configFolder } from '../harness.js';
 import { replaceFile } from '../machine/replace-file.js';
 import { makeFolder } from '../make-folder.js';
 import { nameSchema } from '../matrix/schema.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath, shellWord } from '../shell-word.js';
 import { type PublicKey, publicKeyFromObject, sshLine } from './public-key.js';
 import { readPublicKey } from './public-key-file.js';
 
@@ -167,7 +167,7 @@ async function requireOwnFolder(folder: string): Promise<void> {
   throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${folder} can be written to by other users`, {
     exit: 'infrastructure',
     where: folder,
-    hint: `If nobody else has put a key there: chmod 700 ${shellWord(folder)}. Otherwise make another.`,
+    hint: `Make another; or, if nobody else has put a key there: chmod 700 ${shellPath(folder)}`,
   });
 }
 
@@ -198,7 +198,7 @@ async function readPrivateKey(path: string): Promise<KeyObject> {
     throw new QualifyError('ERR_QUALIFY_KEY_MODE', `${path} can be read by other users`, {
       exit: 'infrastructure',
       where: path,
-      hint: `If nobody else has read it: chmod 600 ${shellWord(path)}. Otherwise make another key.`,
+      hint: `Make another key; or, if nobody else has read this one: chmod 600 ${shellPath(path)}`,
     });
   }
   let key: KeyObject;

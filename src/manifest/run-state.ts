@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QualifyError } from '../errors.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { MANIFEST_FILE } from './evidence-index.js';
 import { invalid } from './invalid.js';
 import { JOURNAL_FILE, PLAN_FILE, VERDICT_FILE } from './run-folder.js';
@@ -27,7 +27,7 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
       MANIFEST_FILE,
       'is missing: the session was killed before it sealed the run, or somebody took the seal away',
       undefined,
-      `If the run is yours, seal it: qualify resume ${shellWord(runFolder)}. Otherwise do not rely on it: fetch its folder again from whoever published it.`,
+      `Do not rely on a run of others: fetch its folder again from whoever published it. If the run is yours, seal it: qualify resume ${shellPath(runFolder)}`,
     );
   if (!(await there(runFolder, PLAN_FILE)) && !(await there(runFolder, JOURNAL_FILE))) {
     throw noRun(
@@ -41,7 +41,7 @@ export async function requireFinishedRun(runFolder: string): Promise<void> {
     {
       exit: 'invalid',
       where: runFolder,
-      hint: `A run has a verdict once ${MANIFEST_FILE} is there. Wait for its session, or: qualify resume ${shellWord(runFolder)}`,
+      hint: `A run has a verdict once ${MANIFEST_FILE} is there. Wait for its session, or: qualify resume ${shellPath(runFolder)}`,
     },
   );
 }
@@ -57,7 +57,7 @@ export async function requireFolder(runFolder: string, file = MANIFEST_FILE): Pr
   throw new QualifyError('ERR_QUALIFY_NO_RUN', `${runFolder} is a file, and this takes a run folder`, {
     exit: 'usage',
     where: runFolder,
-    hint: `An archive is a run that is packed already; to make its folder: qualify unpack ${shellWord(runFolder)}`,
+    hint: `An archive is a run that is packed already; to make its folder: qualify unpack ${shellPath(runFolder)}`,
   });
 }
 

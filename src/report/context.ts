@@ -7,7 +7,7 @@ import type { Entry, EntryOf } from '../journal/entries.js';
 import { generatedModelText } from '../matrix/generated-model.js';
 import { plantedText } from '../matrix/planted.js';
 import type { Plan } from '../plan/schema.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { looksText } from './looks.js';
 import { simulationText } from './simulated.js';
 
@@ -182,4 +182,4 @@ export function provenanceOf(context: ReportContext): Provenance[] {
 
 /** The command that checks the run. */
 export const verifyCommand = ({ plan, runFolder }: ReportContext): string =>
-  `qualify verify ${shellWord(runFolder ?? `.qualify/runs/${plan.session}`)}`;
+  `qualify verify ${shellPath(runFolder ?? `.qualify/runs/${plan.session}`)}`;

@@ -12,7 +12,7 @@ import { buildPlan } from '../plan/build.js';
 import { challengeSeed } from '../plan/challenge.js';
 import { seedOf } from '../plan/seed.js';
 import { removeStaleWorktrees } from '../revision/worktree.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { type Asked, requireAnswer, requireInTime } from './answer-challenge.js';
 import { resolveArms } from './arm-builds.js';
 import { type Concluded, conclude } from './conclude.js';
@@ -105,7 +105,7 @@ export async function runSession(options: SessionOptions): Promise<SessionResult
         return { runFolder, failure, ...(await conclude(runFolder)), keyCreated };
       } catch (error) {
         progress.note(
-          `The run is not finished. To go on: qualify resume ${shellWord(options.out ?? runFolder)}`,
+          `The run is not finished. To go on: qualify resume ${shellPath(options.out ?? runFolder)}`,
         );
         throw error;
       }

@@ -34,7 +34,7 @@ import { verifyRun } from '../manifest/verify.js';
 import { planDigest } from '../plan/build.js';
 import { launchName, placesOf } from '../plan/launch-name.js';
 import { type Plan, planSchema } from '../plan/schema.js';
-import { shellWord } from '../shell-word.js';
+import { shellPath } from '../shell-word.js';
 import { verdictSchema } from '../verdict/schema.js';
 import { requireKnownEvidence } from './known-evidence.js';
 
@@ -132,7 +132,7 @@ async function isComplete(runFolder: string): Promise<QualifyError> {
     {
       exit: 'usage',
       where: runFolder,
-      hint: `qualify report ${shellWord(runFolder)} shows it; qualify run measures anew.`,
+      hint: `qualify report ${shellPath(runFolder)} shows it; qualify run measures anew.`,
     },
   );
 }

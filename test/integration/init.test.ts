@@ -302,6 +302,19 @@ test('exceptions of a repository stay in force: what its .gitignore says of runs
   assert.doesNotMatch(added.stderr, /speaks of/);
 });
 
+test('a line that git does not take for one, or that a later line undoes, is told', async () => {
+  for (const own of ['.qualify/\n!.qualify/\n', '.qualify/\t\n', '.qualify\n!/.qualify\n']) {
+    const repository = engineRepository();
+    repository.write('.gitignore', own);
+    repository.write('.qualify/runs/one/plan.json', '{}');
+    assert.match(repository.git('status', '--porcelain', '--untracked-files=all'), /\.qualify\/runs/);
+    const { exitCode, stderr } = await init(repository.folder);
+    assert.equal(exitCode, 0, stderr);
+    assert.equal(readFileSync(join(repository.folder, '.gitignore'), 'utf8'), own);
+    assert.match(stderr, /^\.gitignore speaks of \.qualify already and stays as it is\..*git check-ignore/m);
+  }
+});
+
 test('a .gitignore in another encoding than UTF-8 keeps its bytes', async () => {
   const repository = engineRepository();
   const path = join(repository.folder, '.gitignore');

@@ -103,7 +103,7 @@ test('an untrusted signer: says what was checked before, names the policy and wh
   assert.match(unknown.stdout, /^NOT verified .*\n {2}no check +was passed: see the error\n$/);
   assert.match(
     unknown.stderr,
-    /at: {3}\S*trust\.json\n {2}next: If you trust the signer: qualify keys add KEY\.pub --role observer --trust \S*trust\.json\./,
+    /at: {3}\S*trust\.json\n {2}next: .*If you trust the signer: qualify keys add KEY\.pub --role observer --trust \S*trust\.json$/m,
   );
   const nobody = at.qualify('keys', 'export', 'nosuch');
   assert.match(nobody.stderr, /there is no key "nosuch", and no such file\n(.*\n)*.*you have no keys yet/);

@@ -10,7 +10,7 @@ import { requireFinishedRun } from '../../src/manifest/run-state.js';
 import { untrusted } from '../../src/manifest/untrusted.js';
 import type { Plan } from '../../src/plan/schema.js';
 import { verifyCommand } from '../../src/report/context.js';
-import { shellWord } from '../../src/shell-word.js';
+import { shellPath, shellWord } from '../../src/shell-word.js';
 import { removeFolder } from '../support/folder.js';
 
 /** The arguments that a shell makes of a command line, but for the first. */
@@ -61,23 +61,45 @@ test('any other is one word to a shell, and does nothing', () => {
   }
 });
 
+test('a path that begins like an option is a path to the command that takes it', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'qualify-shell-'));
+  t.after(() => removeFolder(folder));
+  for (const path of ['-R3', '--help', '-it is mine', 'plain', '/', '../']) {
+    if (!/[/]/.test(path)) mkdirSync(join(folder, path));
+    const command = `ls -d ${shellPath(path)}`;
+    const listed = execFileSync('/bin/sh', ['-c', command], { cwd: folder, encoding: 'utf8' });
+    assert.equal(listed, `${path.startsWith('-') ? './' : ''}${path}\n`, command);
+  }
+  assert.equal(shellPath('.qualify/runs/one'), '.qualify/runs/one');
+});
+
+/** What somebody is told to do who takes a folder for a finished run. */
+const hintOf = (folder: string): Promise<string | undefined> =>
+  requireFinishedRun(folder).then(
+    () => undefined,
+    ({ hint }: QualifyError) => hint,
+  );
+
 test('commands that are told name paths as one word', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'qualify-shell-'));
   t.after(() => removeFolder(folder));
   const run = join(folder, "nightly run; it's mine");
   mkdirSync(run);
   writeFileSync(join(run, 'plan.json'), '{}');
+  const ended = join(folder, 'ended', "nightly run; it's mine");
+  mkdirSync(ended, { recursive: true });
+  writeFileSync(join(ended, 'verdict.json'), '{}');
   const plan = { session: 's' } as Plan;
   const told = [
     verifyCommand({ plan, entries: [], runFolder: run } as unknown as Parameters<typeof verifyCommand>[0]),
     untrusted('unknown-key', '', run).hint,
-    await requireFinishedRun(run).then(
-      () => undefined,
-      ({ hint }: QualifyError) => hint,
-    ),
+    untrusted('wrong-role', '', run).hint,
+    await hintOf(run),
+    await hintOf(ended),
   ];
   for (const text of told) {
-    const command = /qualify (?:verify|resume|keys add) .*?(?=\. docs|$)/.exec(text ?? '')?.[0] ?? '';
-    assert.equal(argumentsOf(command).at(-1), run, text);
+    // To the end of the line: nothing may stick to what people paste.
+    const command = /qualify (?:verify|resume|keys add) .*$/.exec(text ?? '')?.[0] ?? '';
+    assert.ok([run, ended].includes(argumentsOf(command).at(-1) ?? ''), text);
   }
 });
