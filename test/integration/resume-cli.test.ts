@@ -19,6 +19,7 @@ import { harnessFolder } from '../../src/harness.js';
 import { takeMachineLock } from '../../src/machine/lock.js';
 import { sameBuilds } from '../../src/session/same-builds.js';
 import { makeJournal, makePlan } from '../fixtures/journal.js';
+import { eventually } from '../support/eventually.js';
 import { type CliResult, Home } from '../support/run-cli.js';
 
 /** A home with a run that was killed in its second launch, `killed`: made from a whole one, once for all tests. */
@@ -206,11 +207,20 @@ describe('qualify resume', () => {
     await refusal(home, 15, 'ERR_QUALIFY_NOT_RESUMABLE', 'changed during the session');
   });
 
-  test('names who measures when the machine is taken, with exit code 15', async (t) => {
+  test('names who measures when the machine is taken, and keeps the run while it waits, with exit code 15', async (t) => {
     const home = await killedRun();
     const address = `\0test ${home.folder}`;
     const lock = await takeMachineLock({ what: 'another session', wait: false, address });
     t.after(() => lock.release());
+    await refusal(home, 15, 'ERR_QUALIFY_LOCKED', 'another session');
+
+    const { child, stderr, finished } = home.start(['resume', 'run', '--wait']);
+    t.after(() => child.kill('SIGKILL'));
+    const waits = (): boolean => /waiting for pid \d+ .*another session/s.test(stderr());
+    await eventually(() => waits() || child.exitCode !== null, 'it waits');
+    await refusal(home, 15, 'ERR_QUALIFY_LOCKED', 'The run folder .* is taken by .*qualify resume');
+    child.kill('SIGINT');
+    assert.equal((await finished).exitCode, 12, stderr());
     await refusal(home, 15, 'ERR_QUALIFY_LOCKED', 'another session');
   });
 
