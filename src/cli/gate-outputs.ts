@@ -1,9 +1,10 @@
-/** The files that a gate is to write: none is another, none is where it reads, and those of an earlier gate go before it decides. */
+/** The files that a gate is to write: none is another, where it reads, or git's to keep, and those of an earlier gate go before it decides. */
 import { rm } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { QualifyError } from '../errors.js';
 import { GITHUB_FILES } from '../gate/github/render.js';
 import { realPlace } from '../machine/write-new.js';
+import { keptByGit } from '../revision/kept-by-git.js';
 import { regularAt } from './write-answer.js';
 
 interface GateOutputs {
@@ -29,6 +30,8 @@ export async function clearOutputs({ files, github, reads }: GateOutputs): Promi
       isAtOrBelow(realPlace(path), realPlace(join(one, 'x')).slice(0, -2), realPlace(one)),
     );
     if (read !== undefined) throw refused(`${path} is or lies in ${read}, which the gate reads`);
+    const kept = await keptByGit(path);
+    if (kept !== null) throw refused(`${path} ${kept}`);
   }
   const there: string[] = [];
   for (const path of paths) if (await regularAt(path)) there.push(path);

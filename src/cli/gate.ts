@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { repositoryAt } from '../gate/commits.js';
 import { renderCtrf } from '../gate/ctrf.js';
 import { WAIVERS_FOLDER } from '../gate/find-waivers.js';
 import { gate } from '../gate/gate.js';
@@ -9,6 +10,7 @@ import { renderSummary } from '../gate/github/render.js';
 import { writeGithub } from '../gate/github/write.js';
 import { renderJunit } from '../gate/junit.js';
 import { POLICY_FILE } from '../gate/policy.js';
+import { rulesOnDisk } from '../gate/rules.js';
 import { renderGateText } from '../gate/text.js';
 import { TRUST_FILE } from '../manifest/trust-policy.js';
 import { RUNS } from './find-run.js';
@@ -75,7 +77,10 @@ export function register(program: Command): void {
       const manifests = options.manifests ?? ['manifests', RUNS].filter((folder) => existsSync(folder));
       const waivers = options.waivers ?? [WAIVERS_FOLDER].filter((folder) => existsSync(folder));
       const { repository, challenge: challenges = [], attestations = [] } = options;
-      const rules = [options.policy, TRUST_FILE].map((path) => join(repository, path));
+      // Where there is no repository the gate says so, and what an earlier one wrote goes all the same.
+      const root = await repositoryAt(repository).catch(() => repository);
+      const onDisk = options.policyFromDisk ? await rulesOnDisk(root, options.policy) : [];
+      const rules = [options.policy, TRUST_FILE, ...onDisk].map((path) => join(root, path));
       await clearOutputs({
         files: [options.markdown, options.junit, options.ctrf],
         github: options.github,

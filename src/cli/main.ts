@@ -10,6 +10,7 @@ import { explainSystemError } from '../system-error.js';
 import { describeError } from './describe-error.js';
 import { forGitBisect } from './git-bisect.js';
 import { bearLostOutput } from './lost-output.js';
+import { refuseUnnamed } from './options.js';
 import { note, printable } from './output.js';
 
 /** What the help says of each command, and its module, which is loaded when the command is called. */
@@ -147,7 +148,8 @@ export async function createProgram(called: string | undefined): Promise<Command
     .configureOutput({ writeErr: (text) => note(printable(text)) })
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true, subcommandTerm })
-    .addHelpText('after', START);
+    .addHelpText('after', START)
+    .hook('preAction', (_program, command) => refuseUnnamed(command));
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     if (all || name === called) (await load()).register(program);
     else program.command(name).description(summary);

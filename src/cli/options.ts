@@ -1,5 +1,22 @@
 /** Parsers of option values; what they refuse ends as a usage error that names the option. */
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { QualifyError } from '../errors.js';
+
+/**
+ * Refuses a file or folder of no name, as an unset variable of a script gives one: to node it is the folder where one stands.
+ * @throws QualifyError `ERR_QUALIFY_USAGE` (exit 64)
+ */
+export function refuseUnnamed(command: Command): void {
+  for (const option of command.options) {
+    if (!/<(file|folder)(\.\.\.)?>/.test(option.flags)) continue;
+    const value: unknown = command.getOptionValue(option.attributeName());
+    if (value !== '' && !(Array.isArray(value) && value.includes(''))) continue;
+    throw new QualifyError('ERR_QUALIFY_USAGE', `${option.long} is empty`, {
+      exit: 'usage',
+      hint: 'Name a file or folder, or leave the option out.',
+    });
+  }
+}
 
 /** A parser of whole numbers in a range. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {

@@ -59,6 +59,11 @@ export function register(program: Command): void {
     )
     .action(async (name: string, options: Options) => {
       requirePolicy(options);
+      if (options.attest === '-')
+        throw new QualifyError('ERR_QUALIFY_USAGE', '--attest - : it writes a file, and not to stdout', {
+          exit: 'usage',
+          hint: 'Name the file, such as run.vsa.jsonl; one that is called - is ./-',
+        });
       const run = findRun(name);
       const made: Check[] = [];
       try {

@@ -88,6 +88,17 @@ export async function readRules({ repository, path, baseCommit, fromDisk }: Rule
   };
 }
 
+/**
+ * Paths of the files that rules of the working tree are read from, before they are; the policy alone where it is not there.
+ * @throws QualifyError `ERR_QUALIFY_POLICY` (exit 64): nobody knows what a policy names that cannot be read
+ */
+export async function rulesOnDisk(repository: string, path: string): Promise<string[]> {
+  const bytes = await readFile(join(repository, path)).catch(() => null);
+  if (bytes === null) return [path];
+  const { trust, require } = readPolicy(bytes, path).policy;
+  return [path, trust, ...require.flatMap(({ file }) => file ?? [])];
+}
+
 /** A matrix that is known by its name only would be whatever the one who measures calls so, budgets and all. */
 async function readMatrix(
   { matrix: name, file }: Requirement,

@@ -98,6 +98,17 @@ test('attests nothing with the run’s own key, into the run, or over a file', a
   const inside = at.verify('--attest', join('run', 'summary.jsonl'));
   assert.equal(inside.code, 64);
   assert.match(inside.stderr, /inside of the run/);
+  for (const [name, why] of [
+    ['-', /writes a file/],
+    ['', /--attest is empty/],
+  ] as const) {
+    const { code, stderr } = at.verify('--attest', name);
+    assert.equal(code, 64, stderr);
+    assert.match(stderr, why);
+  }
+  const unnamed = at.verify('--challenge', '');
+  assert.equal(unnamed.code, 64);
+  assert.match(unnamed.stderr, /--challenge is empty/);
   await writeFile(at.path('there.jsonl'), 'mine');
   assert.equal(at.verify('--attest', 'there.jsonl').code, 64);
   assert.equal(at.verify('--attest', join('no', 'folder', 's.jsonl')).code, 15);

@@ -11,8 +11,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { basename, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import { gateDecisionSchema } from '../../src/gate/decision.js';
 import { packRun } from '../../src/manifest/pack.js';
 import { empty, gate, home, inRepository, losing, site, startedAt } from '../fixtures/gate-commands.js';
@@ -237,8 +237,90 @@ describe('what cannot be read is a usage error with a remedy', () => {
     assert.ok(existsSync(file) && existsSync(join(site.repository.folder, 'qualify.policy.yaml')));
   });
 
+  describe('an output that git tracks or keeps, or that the rules on disk name', () => {
+    const at = (file: string): string => join(site.repository.folder, file);
+    before(() => {
+      site.repository.git('reset', '--quiet', '--hard', 'HEAD~1');
+      site.repository.git('branch', '--quiet', '--force', 'linked');
+      site.repository.git('worktree', 'add', '--quiet', home.path('linked'), 'linked');
+      site.repository.git('clone', '--quiet', '--bare', '.', home.path('bare'));
+      const policy = readFileSync(at('qualify.policy.yaml'), 'utf8');
+      site.repository.write('own.yaml', `${policy.replace(/^trust:.*\n/m, '')}trust: own.json\n`);
+      copyFileSync(at('qualify.trust.json'), at('own.json'));
+      site.repository.write('broken.yaml', 'schemaVersion: 1\nrequire: []\n');
+    });
+    after(() => {
+      for (const name of ['own.yaml', 'own.json', 'broken.yaml', 'kernels/gate.md'])
+        rmSync(at(name), { force: true });
+      site.repository.git('worktree', 'remove', '--force', home.path('linked'));
+    });
+    const fromDisk = '--policy-from-disk';
+    const cases: [name: string, file: string, args: string[], text: RegExp][] = [
+      ['a matrix of the policy', at('matrices/fixture.yaml'), [fromDisk], /which the gate reads/],
+      [
+        'a policy above the folder',
+        at('qualify.policy.yaml'),
+        ['--repository', at('kernels')],
+        /git tracks|reads/,
+      ],
+      ['a source', at('kernels/a.h'), [], /which git tracks/],
+      ['a file of git itself', at('.git/HEAD'), [], /\.git folder/],
+      ['a file of a bare repository', home.path('bare/HEAD'), [], /folder of a git repository/],
+      ['a file of another worktree', home.path('linked/qualify.trust.json'), [], /which git tracks/],
+      ['the tie of another worktree', home.path('linked/.git'), [], /\.git folder/],
+      ['the trust of the policy', at('own.json'), [fromDisk, '--policy', 'own.yaml'], /which the gate reads/],
+      [
+        'what a policy that is broken may name',
+        at('own.json'),
+        [fromDisk, '--policy', 'broken.yaml'],
+        /broken\.yaml/,
+      ],
+    ];
+    for (const [name, file, args, text] of cases)
+      test(name, async () => {
+        const was = readFileSync(file, 'utf8');
+        const earlier = home.path('earlier.xml');
+        writeFileSync(earlier, 'of an earlier gate');
+        const { exitCode, stderr, stdout } = await gate(...args, '--junit', earlier, '--markdown', file);
+        assert.ok(existsSync(file), 'it is still there');
+        assert.equal(readFileSync(file, 'utf8'), was);
+        assert.equal(readFileSync(earlier, 'utf8'), 'of an earlier gate', 'nothing is removed before');
+        assert.equal(exitCode, 64, stdout);
+        assert.match(stderr, text);
+        assert.ok(stderr.replaceAll(/\s/g, '').includes(basename(file)) || name.includes('broken'), stderr);
+      });
+
+    test('a report in the repository that git does not track is replaced', async () => {
+      for (const _ of ['made', 'replaced']) {
+        const { exitCode, stderr } = await gate(
+          fromDisk,
+          '--policy',
+          'own.yaml',
+          '--markdown',
+          at('kernels/gate.md'),
+        );
+        assert.equal(exitCode, 10, stderr);
+        assert.match(stderr, /Written: \S+gate\.md/);
+      }
+    });
+  });
+
+  test('a file or folder of no name', async () => {
+    for (const option of [
+      '--manifests',
+      '--waivers',
+      '--challenge',
+      '--attestations',
+      '--markdown',
+      '--github',
+    ]) {
+      const { exitCode, stderr } = await gate(option, '');
+      assert.equal(exitCode, 64, option);
+      assert.match(stderr, new RegExp(`${option} is empty`));
+    }
+  });
+
   test('a report that cannot be written ends with 15 and leaves nothing', async () => {
-    site.repository.git('reset', '--quiet', '--hard', 'HEAD~1');
     const { exitCode, stderr } = await gate('--junit', '/proc/nowhere/gate.xml');
     assert.equal(exitCode, 15);
     assert.match(stderr, /ERR_QUALIFY_OUTPUT/);
