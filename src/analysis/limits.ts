@@ -23,6 +23,8 @@ export const limits = {
   warmGain: 0.25,
   /** The same where an arm has fewer than three later launches, of which one slow warm-up would be half. */
   warmGainOfFew: 1,
+  /** Share of the client's time that a new prompt must claim, for its pace to excuse a gain of samples. */
+  claimShare: 0.5,
   /** Of what they did there, this factor is taken for warming up at most. */
   warmUpFactor: 2,
   /** A set of outputs with fewer different tokens proves nothing. */

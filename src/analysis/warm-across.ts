@@ -19,7 +19,7 @@ const prefillRate = ({ answer }: Sample, clock: Clock): number | null =>
 interface Paces {
   /** Of the last warm-up, whose prompt is new in every launch. */
   novel: number;
-  /** Of the fastest warm-up of which the client saw no other; null when there is none. */
+  /** Of the fastest warm-up whose claim the client does not contradict; null when there is none. */
   fastestNovel: number | null;
   /**
    * Of the samples: the median, or the first where that is lower. What is remembered is fast at once, what is still warming up
@@ -28,9 +28,9 @@ interface Paces {
   samples: number;
 }
 
-/** Whether the time that an answer claims is at least half of what its client waited. */
+/** Whether the time that an answer claims is about what its client waited. */
 const wasSeen = ({ answer: { promptMs, predictedMs, clientMs } }: Sample): boolean =>
-  2 * ((promptMs ?? 0) + (predictedMs ?? 0)) >= clientMs;
+  (promptMs ?? 0) + (predictedMs ?? 0) >= limits.claimShare * clientMs;
 
 /** Null when a warm-up or all samples are missing. */
 export const pacesOf = (launch: Launch, cell: PlannedCell, clock: Clock): Paces | null =>

@@ -4,8 +4,7 @@
  */
 import { z } from 'zod';
 import { canonicalJson } from '../digest.js';
-import { sha256Schema } from '../plan/schema.js';
-import { STATEMENT_TYPE, type Statement, statementSchema } from './statement.js';
+import { digestSchema, STATEMENT_TYPE, type Statement, statementSchema } from './statement.js';
 
 const TEST_RESULT_TYPE = 'https://in-toto.io/attestation/test-result/v0.1';
 
@@ -21,9 +20,7 @@ export const testResultSchema = z.strictObject({
   predicate: z.strictObject({
     result: z.enum(testResults),
     /** Matrix and plan. The digests are over RFC 8785 JSON, as in the first statement. */
-    configuration: z
-      .array(z.strictObject({ name: z.string(), digest: z.strictObject({ sha256: sha256Schema }) }))
-      .length(2),
+    configuration: z.array(z.strictObject({ name: z.string(), digest: digestSchema })).length(2),
     /** Ids of cells, in the order of the plan. */
     passedTests: z.array(z.string()),
     warnedTests: z.array(z.string()),

@@ -1,8 +1,6 @@
 /** Conditions are read off the machine: each file of one that is made up is changed alone, and its field alone changes. */
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sha256 } from '../../../src/digest.js';
 import { gatherConditions } from '../../../src/machine/conditions.js';
 import {
@@ -12,17 +10,9 @@ import {
   socketTable,
   statLine,
 } from '../../fixtures/machine-files.js';
-import { found, MadeUpMachine, type Row } from '../../fixtures/made-up-machine.js';
-import { removeFolder } from '../../support/folder.js';
-import { scratchRoot } from '../../support/scratch-root.js';
+import { found, type Row, shownMachine } from '../../fixtures/made-up-machine.js';
 
-const folder = mkdtempSync(join(scratchRoot, 'qualify-machine-'));
-const machine = new MadeUpMachine(folder);
-before(() => machine.show());
-after(async () => {
-  machine.hide();
-  await removeFolder(folder);
-});
+const machine = shownMachine();
 
 const facts = { pid: 4242, port: 8080, environment: {}, variables: [], buildFolder: '/nowhere/build' };
 const read = () => gatherConditions(facts);

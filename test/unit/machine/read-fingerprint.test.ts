@@ -1,21 +1,11 @@
 /** The fingerprint and the doctor's words are read off the machine: each file of one that is made up is changed alone. */
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { examine } from '../../../src/machine/doctor.js';
 import { fingerprint } from '../../../src/machine/fingerprint.js';
-import { found, MadeUpMachine, type Row } from '../../fixtures/made-up-machine.js';
-import { removeFolder } from '../../support/folder.js';
-import { scratchRoot } from '../../support/scratch-root.js';
+import { found, type Row, shownMachine } from '../../fixtures/made-up-machine.js';
 
-const folder = mkdtempSync(join(scratchRoot, 'qualify-machine-'));
-const machine = new MadeUpMachine(folder);
-before(() => machine.show());
-after(async () => {
-  machine.hide();
-  await removeFolder(folder);
-});
+const machine = shownMachine();
 
 const CPU = '/sys/devices/system/cpu';
 const CARD = '/sys/class/drm/card0/device';

@@ -1,23 +1,13 @@
 /** Telemetry and load are read off the machine: each file of one that is made up is changed alone, and its reading alone changes. */
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { telemetrySampleSchema } from '../../../src/journal/telemetry.js';
 import { watchLoad } from '../../../src/machine/load.js';
 import { TelemetryReader } from '../../../src/machine/telemetry-reading.js';
 import { engineStat, statLine } from '../../fixtures/machine-files.js';
-import { found, type Instead, MadeUpMachine, type Row } from '../../fixtures/made-up-machine.js';
-import { removeFolder } from '../../support/folder.js';
-import { scratchRoot } from '../../support/scratch-root.js';
+import { found, type Instead, type Row, shownMachine } from '../../fixtures/made-up-machine.js';
 
-const folder = mkdtempSync(join(scratchRoot, 'qualify-machine-'));
-const machine = new MadeUpMachine(folder);
-before(() => machine.show());
-after(async () => {
-  machine.hide();
-  await removeFolder(folder);
-});
+const machine = shownMachine();
 
 const ENGINE = 4242;
 
